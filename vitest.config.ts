@@ -57,9 +57,11 @@ export default defineConfig({
       tier('arch', 180_000, inOneProcess),
       tier('integration', 180_000),
       tier('cluster', 300_000, { globalSetup: [BUILT_CONSOLE, 'test/support/operator-plane.ts'] }),
-      tier('e2e', 300_000, { include: ['test/e2e/{browser,container}/**/*.test.ts'] }),
-      // A project of its own, because all of its files share one cluster, which its setup starts.
-      tier('e2e-cluster', 300_000, {
+      // On a busy machine an image is built in four minutes.
+      tier('e2e', 600_000, { include: ['test/e2e/{browser,container}/**/*.test.ts'] }),
+      // A project of its own, because all of its files share one cluster, which its setup starts. A test has many steps, each of
+      // which waits for pods.
+      tier('e2e-cluster', 900_000, {
         include: ['test/e2e/cluster/**/*.test.ts'],
         globalSetup: ['test/support/e2e-node.ts'],
       }),

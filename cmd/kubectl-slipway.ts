@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
-import { answerShell, COMPLETE_COMMAND } from '../src/cli/completion/run-completion.ts';
+import { answerShell } from '../src/cli/completion/run-completion.ts';
+import { COMPLETE_COMMAND } from '../src/cli/completion/shell-scripts.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';

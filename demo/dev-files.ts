@@ -60,10 +60,7 @@ export async function prepareDevFiles(layout: DevLayout): Promise<void> {
 }
 
 /** The section `parse` of a file, which was checked before; else that of the demo, or the defaults. */
-async function parseSection(
-  layout: DevLayout,
-  { upstream, rules }: Pick<DevOptions, 'upstream' | 'rules'>,
-): Promise<object> {
+async function parseSection(layout: DevLayout, { upstream, rules }: DevOptions): Promise<object> {
   if (rules !== null) {
     const { parse: section } = parse(await readFile(rules, 'utf8')) as { readonly parse?: object };
     return { parse: section ?? {} };
@@ -74,12 +71,8 @@ async function parseSection(
 /** Writes the daemon's configuration file. The port stays the same when the daemon is started again. */
 export async function writeDaemonConfiguration(
   layout: DevLayout,
-  {
-    port,
-    metricsPort,
-    upstream,
-    rules,
-  }: { readonly port: number; readonly metricsPort: number } & Pick<DevOptions, 'upstream' | 'rules'>,
+  { port, metricsPort }: { readonly port: number; readonly metricsPort: number },
+  options: DevOptions,
 ): Promise<void> {
   await writeFile(
     layout.daemonConfiguration,
@@ -90,9 +83,9 @@ export async function writeDaemonConfiguration(
       snapshot: { root: layout.snapshot },
       data: { dir: layout.database },
       attestation: { signingKeyFiles: [join(layout.keys, 'signing.key')] },
-      upstream: upstreamSection(upstream, demoUpstreamPath(layout.upstream)),
-      ...(await parseSection(layout, { upstream, rules })),
-      ...(upstream.kind === 'demo' ? { localized: DEMO_LOCALIZED } : {}),
+      upstream: upstreamSection(options.upstream, demoUpstreamPath(layout.upstream)),
+      ...(await parseSection(layout, options)),
+      ...(options.upstream.kind === 'demo' ? { localized: DEMO_LOCALIZED } : {}),
     }),
   );
 }

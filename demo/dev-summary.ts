@@ -26,6 +26,14 @@ export interface DevSummary {
   readonly release_id: string | null;
 }
 
+/** The part of the summary of a run that others use. */
+interface RunningDev {
+  readonly pid: number;
+  readonly server_url: string;
+  readonly upstream: DevUpstream['kind'];
+  readonly release_id: string | null;
+}
+
 /** Writes the summary; a reader finds the old or the new one, never a part. */
 export async function writeDevSummary(file: string, summary: DevSummary): Promise<void> {
   await writeFile(`${file}.new`, `${JSON.stringify(summary, null, 2)}\n`);
@@ -49,10 +57,7 @@ export async function noteCurrentRelease(file: string, pid: number, releaseId: s
  * @param now Unix milliseconds
  * @returns `null` when none runs; a summary of a run that was killed counts as none
  */
-export async function findRunningDev(
-  file: string,
-  now: number,
-): Promise<Pick<DevSummary, 'pid' | 'server_url' | 'upstream' | 'release_id'> | null> {
+export async function findRunningDev(file: string, now: number): Promise<RunningDev | null> {
   let summary: Partial<DevSummary>;
   let writtenAt: number;
   try {

@@ -28,6 +28,7 @@ import { runNext } from './run-next.ts';
 import {
   renderAddresses,
   renderFailedSync,
+  type CtlAddress,
   renderWelcome,
   shortPath,
   type WelcomeLocalized,
@@ -143,7 +144,7 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   };
   await writeDevSummary(layout.summary, summary);
   const demo = await prepare(options, layout, io);
-  await writeDaemonConfiguration(layout, { ...options, port: daemonPort, metricsPort: daemonMetricsPort });
+  await writeDaemonConfiguration(layout, { port: daemonPort, metricsPort: daemonMetricsPort }, options);
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);
@@ -188,16 +189,22 @@ async function prepare({ upstream }: DevOptions, layout: DevLayout, io: DevIo): 
   return demo;
 }
 
-interface StartedSystem {
-  readonly summary: DevSummary;
-  readonly layout: DevLayout;
-  readonly demo: DemoUpstream | null;
-  /** Whether the upstream is what another Slipway signed. */
-  readonly isCopy: boolean;
-}
-
 /** Prints the addresses, then what happens until a release is served, then how to use it; never settles. */
-async function announce({ summary, layout, demo, isCopy }: StartedSystem, io: DevIo): Promise<never> {
+async function announce(
+  {
+    summary,
+    layout,
+    demo,
+    isCopy,
+  }: {
+    readonly summary: DevSummary;
+    readonly layout: DevLayout;
+    readonly demo: DemoUpstream | null;
+    /** Whether the upstream is what another Slipway signed. */
+    readonly isCopy: boolean;
+  },
+  io: DevIo,
+): Promise<never> {
   io.stdout.write(renderAddresses(summary));
   const service = {
     serverUrl: summary.server_url,
@@ -234,10 +241,7 @@ async function announce({ summary, layout, demo, isCopy }: StartedSystem, io: De
 }
 
 /** Waits for the first release, and shows what its sync does. */
-async function waitWithProgress(
-  service: RunningService & Parameters<typeof renderFailedSync>[1],
-  io: DevIo,
-): Promise<ServedRelease> {
+async function waitWithProgress(service: RunningService & CtlAddress, io: DevIo): Promise<ServedRelease> {
   const display = createProgressDisplay(io.stdout, io.clock);
   try {
     return await waitForRelease(service, io, {

@@ -1,3 +1,4 @@
+import { isRecord } from '../src/domain/is-record.ts';
 const LEVELS: Readonly<Record<string, string>> = {
   10: 'TRACE',
   20: 'DEBUG',
@@ -35,7 +36,7 @@ function parseRecord(line: string): Record<string, unknown> | null {
   if (!line.startsWith('{')) return null;
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

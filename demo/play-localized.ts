@@ -1,11 +1,10 @@
+import type { DevIo } from './dev-options.ts';
 import { parseJsonExact } from '../src/contract/json/json-exact.ts';
 import { REPORTS } from '../src/contract/reports/reports.ts';
-import type { CtlIo } from '../src/cli/ctl/ctl-context.ts';
 import { DEMO_BUNDLE, DEMO_PEOPLE } from './game/demo-work.ts';
 import { callCtl, type RunningService } from './play-release.ts';
 import type { WelcomeLocalized } from './welcome.ts';
 
-type Io = Pick<CtlIo, 'clock' | 'signal'>;
 const POLL_MS = 250;
 /** Of a task that has not ended. */
 const LIVE: ReadonlySet<string> = new Set(['queued', 'running']);
@@ -17,7 +16,7 @@ const UNITS = REPORTS['parse.text_units'].answer.schema;
  *
  * @throws Error with the output when it fails; the signal's reason
  */
-export async function publishLocalized(service: RunningService, io: Io): Promise<void> {
+export async function publishLocalized(service: RunningService, io: DevIo): Promise<void> {
   const fields = ['from_worker=true', `reviewer=${DEMO_PEOPLE.reviewer}`, 'reason=first localized release'];
   await callCtl(service, ['run', 'localized-publish', ...fields, '--wait'], io);
 }
@@ -32,7 +31,7 @@ export async function publishLocalized(service: RunningService, io: Io): Promise
 export async function waitForLocalized(
   service: RunningService,
   baseReleaseId: string,
-  io: Io,
+  io: DevIo,
 ): Promise<WelcomeLocalized> {
   let lackBefore: string | null = null;
   for (;;) {
@@ -56,7 +55,7 @@ export async function waitForLocalized(
 export async function currentLocalized(
   service: RunningService,
   baseReleaseId: string,
-  io: Io,
+  io: DevIo,
 ): Promise<WelcomeLocalized | null> {
   const report = await callCtl(service, ['report', 'translation.status', '--output', 'json'], io);
   const { current } = STATUS.parse(parseJsonExact(report));
@@ -71,7 +70,7 @@ export async function currentLocalized(
 }
 
 /** Why no localized release will follow; `null` when one follows. */
-async function readLack(service: RunningService, io: Io): Promise<string | null> {
+async function readLack(service: RunningService, io: DevIo): Promise<string | null> {
   const report = await callCtl(service, ['report', 'translation.status', '--output', 'json'], io);
   const { automation, publish_blockers: blockers } = STATUS.parse(parseJsonExact(report));
   return lackOfAutomation(
@@ -87,7 +86,7 @@ async function readLack(service: RunningService, io: Io): Promise<string | null>
  * @returns `null` when one follows, or when that is not known yet
  */
 export function lackOfAutomation(
-  { state, message }: Pick<ReturnType<typeof STATUS.parse>['automation'], 'state' | 'message'>,
+  { state, message }: { readonly state: string; readonly message: string },
   blockers: readonly string[],
 ): string | null {
   if (state === 'off' || state === 'stopped') return message;
@@ -101,7 +100,7 @@ export function lackOfAutomation(
  * @returns whether any of them waits or runs
  * @throws Error when the last run that should publish has failed
  */
-async function requireNoFailure(service: RunningService, io: Io): Promise<{ readonly hasWork: boolean }> {
+async function requireNoFailure(service: RunningService, io: DevIo): Promise<{ readonly hasWork: boolean }> {
   const report = await callCtl(service, ['report', 'task.list', '--output', 'json'], io);
   const { items } = REPORTS['task.list'].answer.schema.parse(parseJsonExact(report));
   const last = items.find(({ kind }) => kind === 'localized-follow');

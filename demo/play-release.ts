@@ -1,9 +1,9 @@
+import type { DevIo } from './dev-options.ts';
 import { Readable } from 'node:stream';
 import { REPORTS } from '../src/contract/reports/reports.ts';
 import { z } from 'zod';
 import { parseJsonExact } from '../src/contract/json/json-exact.ts';
 import { runCtl } from '../src/cli/ctl/ctl.ts';
-import type { CtlIo } from '../src/cli/ctl/ctl-context.ts';
 import type { DemoReleaseId } from './game/demo-story.ts';
 import { waitForRelease } from './daemon-progress.ts';
 import type { DemoUpstream } from './demo-upstream.ts';
@@ -42,7 +42,7 @@ export async function playRelease(
   upstream: DemoUpstream,
   next: DemoReleaseId,
   service: RunningService,
-  io: Pick<CtlIo, 'clock' | 'signal'>,
+  io: DevIo,
 ): Promise<IndexedRelease> {
   const served = await waitForRelease(service, io);
   await waitForIndex(service, served.releaseId, io);
@@ -61,7 +61,7 @@ export async function playRelease(
 export async function waitForIndex(
   service: RunningService,
   releaseId: string,
-  io: Pick<CtlIo, 'clock' | 'signal'>,
+  io: DevIo,
 ): Promise<IndexedRelease> {
   for (;;) {
     const report = await callCtl(service, ['report', 'parse.status', '--output', 'json'], io);
@@ -87,7 +87,7 @@ export async function waitForIndex(
 export async function callCtl(
   { serverUrl, tokenFile }: RunningService,
   words: readonly string[],
-  { clock, signal }: Pick<CtlIo, 'clock' | 'signal'>,
+  { clock, signal }: DevIo,
 ): Promise<string> {
   const printed = { output: '', errors: '' };
   const collect = (stream: keyof typeof printed): { write(text: string | Uint8Array): void } => ({

@@ -1,10 +1,10 @@
+import type { DevIo } from './dev-options.ts';
 import { randomUUID } from 'node:crypto';
 import type { ControlAction } from '../src/contract/actions/actions.ts';
 import { stringifyJsonExact } from '../src/contract/json/json-exact.ts';
 import { REPORTS, type ReportBodyOf, type ReportName } from '../src/contract/reports/reports.ts';
 import { unixSeconds } from '../src/platform/process/clock.ts';
 import { createAdminApi } from '../src/cli/ctl/admin-api.ts';
-import type { CtlIo } from '../src/cli/ctl/ctl-context.ts';
 import { reportPath } from '../src/cli/ctl/reports.ts';
 import {
   DEMO_BLOCKED,
@@ -18,10 +18,8 @@ import {
 import { translateDemoLine } from './game/translate-line.ts';
 import type { RunningService } from './play-release.ts';
 
-type Io = Pick<CtlIo, 'clock' | 'signal'>;
 type Unit = ReportBodyOf<'parse.text_units'>['items'][number];
 
-/** The admin surface as the demo's people use it. */
 interface Desk {
   read<Name extends ReportName>(
     report: Name,
@@ -41,7 +39,7 @@ const PLACEHOLDER = /\{[^}]*\}|%[ds]/;
  * @param releaseId the served release; the call waits until its tasks are built
  * @throws CtlFailure with the problem of the call that failed; the signal's reason
  */
-export async function playTranslations(service: RunningService, releaseId: string, io: Io): Promise<void> {
+export async function playTranslations(service: RunningService, releaseId: string, io: DevIo): Promise<void> {
   const desk = openDesk(service, io);
   await waitForTasks(desk, releaseId, io);
   for (const term of DEMO_TERMS) await addTerm(desk, term, unixSeconds(io.clock));
@@ -50,7 +48,7 @@ export async function playTranslations(service: RunningService, releaseId: strin
   await leaveConflict(desk);
 }
 
-function openDesk({ serverUrl, adminToken }: RunningService, { signal, clock }: Io): Desk {
+function openDesk({ serverUrl, adminToken }: RunningService, { signal, clock }: DevIo): Desk {
   const api = createAdminApi({
     url: new URL(serverUrl),
     token: adminToken,
@@ -70,7 +68,7 @@ function openDesk({ serverUrl, adminToken }: RunningService, { signal, clock }: 
 }
 
 /** The daemon builds the tasks of a release after it has indexed the text. */
-async function waitForTasks(desk: Desk, releaseId: string, { clock, signal }: Io): Promise<void> {
+async function waitForTasks(desk: Desk, releaseId: string, { clock, signal }: DevIo): Promise<void> {
   for (;;) {
     const { items } = await desk.read('translation.tasks', { limit: '1', destination: DEMO_CONFLICT });
     if (items[0]?.release_id === releaseId) return;
@@ -96,7 +94,6 @@ async function translate(desk: Desk, { destination, units, result }: DemoWork): 
   if (result === 'accepted') await accept(desk, taskId);
 }
 
-/** Sends a translation that has lost its placeholder. */
 async function leaveBlocked(desk: Desk): Promise<void> {
   const units = await unitsOf(desk, DEMO_BLOCKED);
   const damaged = units.find(({ source_text: source }) => PLACEHOLDER.test(source));

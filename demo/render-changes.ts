@@ -5,7 +5,6 @@ import { demoContainers } from './game/demo-containers.ts';
 import { expectedChanges, type DemoReleaseId } from './game/demo-story.ts';
 import type { CarryOver, IndexedRelease } from './play-release.ts';
 
-/** Two demo releases in a row. */
 interface PlayedRelease extends IndexedRelease {
   readonly before: DemoReleaseId;
   readonly after: DemoReleaseId;

@@ -14,7 +14,6 @@ import { playRelease, type RunningService } from './play-release.ts';
 import { renderChanges } from './render-changes.ts';
 import { ctlCommand } from './welcome.ts';
 
-/** The text of `slipway dev next --help`. */
 const NEXT_USAGE = `Usage: slipway dev next [--data ${DEFAULT_DATA}]
 
 Plays the next demo release on a running "slipway dev": offers it to the daemon, syncs it and prints what changed.
@@ -88,11 +87,11 @@ async function playNext(data: string, io: DevIo): Promise<void> {
   io.stdout.write(follows);
 }
 
-/** Says which localized release has followed, or why none does: the official one is served anyway. */
+/** Says which localized release was published, or why none was: the official one is served anyway. */
 async function followLine(service: RunningService, releaseId: string, io: DevIo): Promise<string> {
   try {
     const localized = await waitForLocalized(service, releaseId, io);
-    return `The localized release ${localized.releaseId} has followed automatically.\n`;
+    return `The localized release ${localized.releaseId} was published automatically.\n`;
   } catch (error) {
     io.signal.throwIfAborted();
     const reason = messageOf(error);

@@ -8,26 +8,28 @@ import type { DevSummary } from './dev-summary.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 const ANSWER_MAX_BYTES = 64 * 1024;
 
-/** The running system that the text describes. */
-interface WelcomeOptions {
+/** Where `slipway ctl` finds a running system. */
+export interface CtlAddress {
   readonly serverUrl: string;
-  readonly releaseId: string;
-  readonly cdnHost: string;
   /** File with the admin token. */
   readonly tokenFile: string;
+  /** The folder that holds `bin/`. */
+  readonly programDirectory: string;
+}
+
+interface WelcomeOptions extends CtlAddress {
+  readonly releaseId: string;
+  readonly cdnHost: string;
   /** Folder of the snapshot volume. */
   readonly snapshotRoot: string;
   /** File with the public key that attestations are verified with. */
   readonly publicKeyFile: string;
-  /** The folder that holds `bin/`. */
-  readonly programDirectory: string;
   /** Whether both channels are copied, so that the texts of no release are parsed. */
   readonly isCopy: boolean;
   /** `null` for a system that does not run on the demo releases. */
   readonly demo: WelcomeDemo | null;
 }
 
-/** The demo releases around the one that is served. */
 interface WelcomeDemo {
   readonly dataDirectory: string;
   /** The release that the served one was compared with, if any. */
@@ -126,13 +128,13 @@ function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {
 }
 
 /** Shows the user the addresses, which stay the same whatever happens to a sync. */
-export function renderAddresses(
-  addresses: Pick<
-    DevSummary,
-    'server_url' | 'daemon_url' | 'metrics_url' | 'daemon_metrics_url' | 'admin_token_file'
-  >,
-): string {
-  const { server_url, daemon_url, metrics_url, daemon_metrics_url, admin_token_file } = addresses;
+export function renderAddresses({
+  server_url,
+  daemon_url,
+  metrics_url,
+  daemon_metrics_url,
+  admin_token_file,
+}: DevSummary): string {
   return `
 Server:    ${server_url}
 Console:   ${server_url}/admin/dashboard/ (the token is in ${shortPath(admin_token_file)})
@@ -148,10 +150,7 @@ Daemon:    ${daemon_url}
  *
  * @param failure code and reason of the sync that failed
  */
-export function renderFailedSync(
-  failure: string,
-  options: Pick<WelcomeOptions, 'serverUrl' | 'tokenFile' | 'programDirectory'>,
-): string {
+export function renderFailedSync(failure: string, options: CtlAddress): string {
   return `
 The sync failed: ${failure}
 
@@ -162,11 +161,7 @@ Nothing is served yet; the daemon tries again. Slipway stays up at ${options.ser
 }
 
 /** The words of a shell that call `slipway ctl` for this system. */
-export function ctlCommand({
-  serverUrl,
-  tokenFile,
-  programDirectory,
-}: Pick<WelcomeOptions, 'serverUrl' | 'tokenFile' | 'programDirectory'>): string {
+export function ctlCommand({ serverUrl, tokenFile, programDirectory }: CtlAddress): string {
   const slipway = shellWord(shortPath(join(programDirectory, 'bin/slipway')));
   return `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;
 }

@@ -27,11 +27,7 @@ async function start(load: SettingsLoader, read: SupervisionRead, failpoints: Fa
   const settings = await load();
   if (!settings.ok) throw new ConfigurationProblems(settings.error);
   const { configuration, signingKeys, warnings } = settings.value;
-  const log = createDaemonLog({
-    version: packageManifest.version,
-    level: configuration.log.level,
-    sharesOutput: supervision !== null,
-  });
+  const log = createDaemonLog(packageManifest.version, configuration.log.level, supervision !== null);
   const { logger } = log;
   for (const warning of [...warnings, ...read.warnings]) logger.warn(warning);
   const lifecycle = createLifecycle({ logger, clock, exit: (code) => process.exit(code), deadlineMs });

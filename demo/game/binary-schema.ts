@@ -1,4 +1,4 @@
-import { BASE_TYPE } from '../../src/formats/flatbuffers/base-types.ts';
+import { BASE_TYPE } from '../../src/formats/flatbuffers/binary-schema.ts';
 import { Builder } from 'flatbuffers';
 
 /** A type; `refersTo` names its object or union, or that of its elements. */

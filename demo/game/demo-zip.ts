@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 
-/** A file in an archive. */
 interface ZipContent {
   readonly name: string;
   readonly bytes: Uint8Array;

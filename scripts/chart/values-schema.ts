@@ -439,7 +439,7 @@ const edge = z
       initial: { shutdown: { drainSeconds: 300 } },
     }).prefault({}),
     daemon: program('The daemon of an edge.', {
-      text: 'Settings of slipway-daemon; those in daemon.config are of the origin alone. The chart sets the address and the keys of the origin. upstream.slipway.pollSeconds is the time between two looks at it.',
+      text: 'Settings of slipway-daemon; those in daemon.config are of the origin alone. The chart sets the address and the keys of the origin. upstream.slipway.pollSeconds is the time between two polls of it.',
       initial: {},
     }).prefault({}),
     extraVolumes: kubernetesList.default([]).describe('Further volumes of an edge.'),

@@ -2,7 +2,7 @@ import { CHECKSUM_ALGORITHMS } from '../../src/formats/catalogs/file-figures.ts'
 import {
   catalogListSchema,
   catalogsConfigurationSchema,
-} from '../../src/localization/localized/catalogs/catalogs-config.ts';
+} from '../../src/localization/localized/localized-config.ts';
 import { SIDECAR_EXTENSIONS } from '../../src/localization/localized/catalogs/sidecars.ts';
 import { keyTable } from './key-table.ts';
 import { codes, table } from './markdown.ts';

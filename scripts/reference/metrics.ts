@@ -1,6 +1,5 @@
 import { Counter, Histogram, Registry, type Metric } from 'prom-client';
 import { createDaemonMetrics } from '../../src/daemon/metrics.ts';
-import { createJobRegistry } from '../../src/engine/tasks/job.ts';
 import { createOperatorMetrics } from '../../src/operator/metrics.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';
@@ -75,25 +74,25 @@ const UNREAD_SERVING = {
 function daemonMetrics(): Registry {
   return createDaemonMetrics({
     version: '',
-    supervision: null,
+    clock: systemClock,
+    restarts: 0,
+    checks: unread,
     syncHistory: unread,
     nextSyncAt: unread,
-    doctor: { latest: unread },
-    parse: { latestStatus: unread },
-    translation: { latestStatus: unread },
-    backup: { latest: unread },
+    newestBackup: unread,
     backupHistory: unread,
-    memory: { latestCounts: unread },
-    glossary: { latestSummary: unread },
-    work: {
-      engine: { jobs: createJobRegistry(), onFinished: () => undefined, queues: unread },
-      schedules: { nextDueAt: unread },
-      releases: { current: unread },
-      objects: { totalBytes: unread },
-      attestor: { attested: unread },
-      damage: { found: unread },
-      clock: systemClock,
-    },
+    indexStatus: unread,
+    translationStatus: unread,
+    memoryCounts: unread,
+    glossarySummary: unread,
+    taskKinds: () => [],
+    onTaskFinished: () => undefined,
+    queues: unread,
+    nextDueAt: unread,
+    storedBytes: unread,
+    releaseBytes: unread,
+    damage: unread,
+    attested: unread,
   });
 }
 

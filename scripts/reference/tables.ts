@@ -9,7 +9,7 @@ import { MEMORY_JOBS } from '../../src/localization/memory/memory-jobs.ts';
 import { PARSE_JOBS } from '../../src/localization/parse/parse-jobs.ts';
 import { TRANSLATION_JOBS } from '../../src/localization/translation/translation-jobs.ts';
 import { LOCALIZED_FOLLOW_JOB } from '../../src/localization/localized/automation/follow-rules.ts';
-import { LOCALIZED_ROLLBACK_JOB } from '../../src/localization/localized/rollback/rollback-job.ts';
+import { LOCALIZED_ROLLBACK_JOB } from '../../src/localization/localized/rollback/rollback-task.ts';
 import { LOCALIZED_PUBLISH_JOB } from '../../src/localization/localized/publish/publish-job.ts';
 import { RELEASE_JOBS } from '../../src/releases/jobs/release-jobs.ts';
 import { DAEMON_CONDITIONS } from '../../src/domain/service-state/daemon-conditions.ts';

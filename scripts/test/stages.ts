@@ -33,6 +33,8 @@ const WHOLE_NODE = process.getuid?.() === 0 ? ['all'] : [];
 
 /** Files that run at the same time: these tests wait for their cluster more than they compute. */
 const CLUSTER_WORKERS = 2;
+/** Those on a whole node wait most of the time: for leases, probes, pods that end, and metrics. */
+const NODE_WORKERS = 3;
 
 /**
  * Every stage. The groups run one after the other; the lanes of a group run side by side, because tests with processes and
@@ -54,9 +56,9 @@ export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
   [
     [tier('integration'), browserTier('1/2')],
     [
-      clusterTier('cluster', CONTROL_PLANE),
+      clusterTier('cluster', CONTROL_PLANE, CLUSTER_WORKERS),
       { ...tier('e2e', 1, ['container']), part: 'container' },
-      { ...clusterTier('e2e-cluster', WHOLE_NODE), name: 'e2e', part: 'cluster' },
+      { ...clusterTier('e2e-cluster', WHOLE_NODE, NODE_WORKERS), name: 'e2e', part: 'cluster' },
       browserTier('2/2'),
     ],
   ],
@@ -85,8 +87,8 @@ function tier(
 }
 
 /** A tier that needs Kubernetes: builds the programs first, so that no test waits for them. */
-function clusterTier(project: string, programs: readonly string[]): Stage {
-  const { name, run } = tier(project, CLUSTER_WORKERS);
+function clusterTier(project: string, programs: readonly string[], workers: number): Stage {
+  const { name, run } = tier(project, workers);
   return {
     name,
     run: async (context) => {

@@ -1,7 +1,7 @@
 import type { Logger } from '../platform/logging/logging.ts';
 
 /** Closes one part of the daemon. It waits no longer than until the signal is aborted. */
-export type Close = (signal?: AbortSignal) => Promise<void> | void;
+type Close = (signal?: AbortSignal) => Promise<void> | void;
 
 /** The parts that are open. */
 export interface Closers {

@@ -1,17 +1,18 @@
-import { createLogger, standardOutput, type LoggerOptions } from '../platform/logging/logging.ts';
-import { createSecretMask } from '../platform/logging/secret-mask.ts';
-import type { DaemonOptions } from './daemon-options.ts';
-import { createLogRing } from './reports/log-ring.ts';
+import {
+  createLogger,
+  standardOutput,
+  type Logger,
+  type LoggerOptions,
+} from '../platform/logging/logging.ts';
+import { createSecretMask, type SecretMask } from '../platform/logging/secret-mask.ts';
+import { createLogRing, type LogRing } from './reports/log-ring.ts';
 
 /** Creates the log of the daemon: on standard output and in the ring for daemon.logs, with the tokens masked in both. */
-export function createDaemonLog({
-  version,
-  level,
-  sharesOutput,
-}: Required<Pick<LoggerOptions, 'version' | 'level' | 'sharesOutput'>>): Pick<
-  DaemonOptions,
-  'logger' | 'logRing' | 'secrets'
-> {
+export function createDaemonLog(
+  version: string,
+  level: LoggerOptions['level'],
+  sharesOutput: boolean,
+): { readonly logger: Logger; readonly logRing: LogRing; readonly secrets: SecretMask } {
   const logRing = createLogRing(standardOutput(sharesOutput));
   const secrets = createSecretMask();
   const logger = createLogger({

@@ -17,7 +17,7 @@ export interface DaemonOptions {
   /** Masks the tokens in logs and records; the daemon adds its own. */
   readonly secrets: SecretMask;
   /** The newest lines of the log, for daemon.logs. */
-  readonly logRing: Pick<LogRing, 'tail'>;
+  readonly logRing: LogRing;
   readonly failpoints: Failpoints;
   readonly signingKeys: readonly SigningKey[];
   /** Reads the configuration and the keys again, for the reload action. */

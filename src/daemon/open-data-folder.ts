@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import type { Closers } from './closers.ts';
-import type { DaemonOptions } from './daemon-options.ts';
-import type { DaemonConfiguration } from './settings/config.ts';
+import type { DaemonParts } from './daemon-parts.ts';
 import { waitForDataLock } from '../engine/database/data-lock.ts';
 import {
   DATA_FULL,
@@ -19,13 +17,6 @@ import type { Clock } from '../platform/process/clock.ts';
 /** Exit code of a daemon that found its database damaged: a supervisor starts it again, and it replaces the database. */
 const EXIT_DATABASE_DAMAGED = 1;
 
-/** The parts of a start that do not depend on the data folder. */
-export interface SharedParts {
-  readonly configuration: DaemonConfiguration;
-  readonly options: DaemonOptions;
-  readonly closers: Closers;
-}
-
 /**
  * Waits until no other process uses the data folder and its volume is not full, and opens the database. From then on, a daemon with a supervisor
  * hands the folder over to one that waits for it, while it has nothing to serve.
@@ -35,7 +26,7 @@ export interface SharedParts {
  * @throws DatabaseError; the reason of the signal of `waiting`
  */
 export async function openDataFolder(
-  { configuration, options, closers }: SharedParts,
+  { configuration, options, closers }: DaemonParts,
   waiting: Waiting,
   serves: () => boolean,
   openMain: typeof openMainDatabase = openMainDatabase,
@@ -71,12 +62,11 @@ export async function openDataFolder(
       directory: dir,
       clock,
       canServe: serves,
-      onHandover: () => {
+      onHandover: () =>
         options.requestShutdown(
           'a daemon that waits takes over, as this one has nothing to serve',
           EXIT_HANDED_OVER,
-        );
-      },
+        ),
     });
     closers.add('handover', async () => await watch.stop());
     watch.start();
@@ -106,8 +96,8 @@ export interface Waiting {
 const VOLUME_RETRY_MS = 3000;
 
 /**
- * Opens something on a volume, as soon as the volume allows it: a daemon that ended instead could not
- * say what it lacks.
+ * Opens something on a volume, as soon as the volume allows it. A daemon that ended instead could not report
+ * what it lacks.
  *
  * @param place names the volume, for the reason; a DatabaseError names its file itself
  * @param open is called again after a failure that is waited for

@@ -6,8 +6,9 @@ import { acquireStoreLease, type StoreLease } from '../snapshot/volume/store-lea
 import { StoreRoot } from '../snapshot/volume/store-root.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { readDataIdentity } from '../engine/database/data-identity.ts';
-import type { MainDatabase } from '../engine/database/main-database.ts';
-import { openWhenWritable, type SharedParts, type Waiting } from './open-data-folder.ts';
+import type { Database } from '../engine/database/sqlite-database.ts';
+import type { DaemonParts } from './daemon-parts.ts';
+import { openWhenWritable, type Waiting } from './open-data-folder.ts';
 import { createAttestationRepository } from '../releases/records/attestation-repository.ts';
 import { findLostStore, FORMAT_RESTORED, refuseForeignStore } from '../releases/recovery/store-owner.ts';
 
@@ -32,8 +33,8 @@ interface WritableVolume {
  * @throws ForeignStoreError, StoreFormatError; the reason of the signal of `waiting`
  */
 export async function becomeWriter(
-  { configuration, options, closers }: SharedParts,
-  database: MainDatabase['database'],
+  { configuration, options, closers }: DaemonParts,
+  database: Database,
   waiting: Waiting,
 ): Promise<WritableVolume> {
   const { data, snapshot } = configuration;
@@ -81,11 +82,11 @@ export async function becomeWriter(
  * @throws StoreFormatError, StoreLeaseLostError; the reason of the signal of `waiting`
  */
 export async function openVolume(
-  { configuration, options }: SharedParts,
-  database: MainDatabase['database'],
+  { configuration, options }: DaemonParts,
+  database: Database,
   { volume, lease }: WritableVolume,
   waiting: Waiting,
-): Promise<{ readonly lease: StoreLease; readonly writer: SnapshotWriter }> {
+): Promise<SnapshotWriter> {
   const { clock, failpoints, logger } = options;
   const attestations = createAttestationRepository(database);
   const storeId = randomUUID();
@@ -97,7 +98,7 @@ export async function openVolume(
     return storeId;
   };
   let hasWaited = false;
-  const writer = await openWhenWritable(
+  return await openWhenWritable(
     `the snapshot volume ${configuration.snapshot.root}`,
     async () => {
       if (hasWaited) await lease.confirm();
@@ -107,5 +108,4 @@ export async function openVolume(
     (_failure, error) => !(error instanceof StoreLeaseLostError),
     waiting,
   );
-  return { lease, writer };
 }

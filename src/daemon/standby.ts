@@ -1,12 +1,10 @@
 import type { DaemonCondition } from '../domain/service-state/daemon-conditions.ts';
 import type { DoctorCheck } from '../engine/check.ts';
-import type { ApiSurface, DaemonReadiness } from './api/api-server.ts';
-import { byName } from './api/by-name.ts';
-import type { DaemonOptions } from './daemon-options.ts';
+import { byName, type ApiSurface, type DaemonReadiness } from './api/api-server.ts';
+import type { DaemonParts } from './daemon-parts.ts';
 import { createDataSpace } from './reports/data-space.ts';
 import { createDoctor, doctorReport } from './reports/doctor-report.ts';
-import { logReport } from './reports/log-report.ts';
-import type { DaemonConfiguration } from './settings/config.ts';
+import { logReport } from './reports/log-ring.ts';
 
 /** The readiness of a daemon, and what it waits for while it is a standby. */
 export interface StandbyReadiness extends DaemonReadiness {
@@ -15,15 +13,10 @@ export interface StandbyReadiness extends DaemonReadiness {
 }
 
 /** Creates the routes of a standby: its log, and a doctor that names what it waits for. */
-export function standbySurface({
-  options,
-  configuration,
-  readiness,
-}: {
-  readonly options: DaemonOptions;
-  readonly configuration: DaemonConfiguration;
-  readonly readiness: () => StandbyReadiness;
-}): ApiSurface {
+export function standbySurface(
+  { options, configuration }: DaemonParts,
+  readiness: () => StandbyReadiness,
+): ApiSurface {
   const check: DoctorCheck = {
     id: 'store.lease',
     run: () => ({
@@ -41,6 +34,6 @@ export function standbySurface({
       current: () => ({ conditions: readiness().refused ?? [], tag: 'standby' }),
       waitForChange: () => Promise.resolve(),
     },
-    damage: () => ({ accepted: 0, ignored: 0 }),
+    reportDamage: () => ({ accepted: 0, ignored: 0 }),
   };
 }

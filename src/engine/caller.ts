@@ -76,7 +76,7 @@ export function checkScopes(
  */
 export function scopesOfKind(
   kind: string,
-  jobs: Pick<JobRegistry, 'find'>,
+  jobs: JobRegistry,
   args: readonly string[] = [],
 ): readonly ControlScope[] {
   const job = jobs.find(kind);

@@ -16,9 +16,6 @@ export interface ActionRequest {
   readonly caller: Caller;
 }
 
-/** What actions need of the task engine. */
-export type ActionEngine = Pick<TaskEngine, 'submit' | 'recordInline' | 'replayed'>;
-
 /** An accepted control call. */
 export interface AcceptedAction extends AcceptedTask {
   /** Valid fields that the action does not use in this call. */
@@ -47,7 +44,7 @@ interface DescribedAction<A extends ControlAction> {
 }
 
 /** An action that runs inside its request. */
-export interface InlineAction<A extends ControlAction> extends DescribedAction<A> {
+interface InlineAction<A extends ControlAction> extends DescribedAction<A> {
   /** Throws when the action must be refused without recording a task; it is not called for a repeated request. */
   readonly admit?: (body: BodyOf<A>) => void;
   /** Arguments of the recorded task. Default: all fields except the audit fields. */
@@ -58,7 +55,7 @@ export interface InlineAction<A extends ControlAction> extends DescribedAction<A
 }
 
 /** An action that queues a job. */
-export interface QueuedAction<A extends ControlAction> extends DescribedAction<A> {
+interface QueuedAction<A extends ControlAction> extends DescribedAction<A> {
   /** Returns the job to queue, from the call alone. Throws ServiceError `invalid_request`. */
   readonly job: (body: BodyOf<A>, caller: Caller) => JobCall;
   /**
@@ -69,7 +66,7 @@ export interface QueuedAction<A extends ControlAction> extends DescribedAction<A
 }
 
 /** An action whose body decides whether it runs inside its request. */
-export interface EitherAction<A extends ControlAction> {
+interface EitherAction<A extends ControlAction> {
   readonly isQueued: (body: BodyOf<A>) => boolean;
   readonly inline: InlineAction<A>;
   readonly queued: QueuedAction<A>;
@@ -84,7 +81,7 @@ type HandlerOf<A extends ControlAction> =
  * request or queues a job. The audit fields and the idempotency key are recorded on the task.
  */
 export function defineAction<A extends ControlAction>(
-  engine: ActionEngine,
+  engine: TaskEngine,
   name: A,
   handler: HandlerOf<A>,
 ): DefinedAction {
@@ -137,7 +134,7 @@ interface Call<A extends ControlAction> {
 }
 
 async function doQueued<A extends ControlAction>(
-  engine: ActionEngine,
+  engine: TaskEngine,
   { job }: QueuedAction<A>,
   { body, record, caller, admit }: Call<A>,
 ): Promise<AcceptedTask> {
@@ -147,7 +144,7 @@ async function doQueued<A extends ControlAction>(
 }
 
 async function doInline<A extends ControlAction>(
-  engine: ActionEngine,
+  engine: TaskEngine,
   name: A,
   { args = argumentsOf, run, afterwards }: InlineAction<A>,
   { body, record, caller, admit }: Call<A>,

@@ -3,7 +3,7 @@ import { ServiceError } from '../contract/problems/service-error.ts';
 import { REPORTS, type QueryOf, type ReportBodyOf, type ReportName } from '../contract/reports/reports.ts';
 
 /** Creates the body of a report. Throws a ServiceError when the answer is a specific error. */
-export type ReportHandler<N extends ReportName> = (
+type ReportHandler<N extends ReportName> = (
   query: QueryOf<N>,
   signal: AbortSignal,
 ) => Promise<ReportBodyOf<N>> | ReportBodyOf<N>;

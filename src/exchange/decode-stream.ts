@@ -1,7 +1,6 @@
 import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
 import { textEncodingOf, type FileEncoding } from '../contract/formats/text-encoding.ts';
 
-/** Decodes a file piece by piece. */
 export interface StreamDecoder {
   /** @throws ExchangeFileError `encoding_invalid` with the line */
   write(bytes: Uint8Array): string;

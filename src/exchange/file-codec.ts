@@ -1,6 +1,5 @@
 import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
 
-/** Reads the items of a file piece by piece. */
 export interface FileReader<T> {
   /** The items that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
   write(bytes: Uint8Array): T[];
@@ -8,7 +7,6 @@ export interface FileReader<T> {
   end(): T[];
 }
 
-/** Writes a file piece by piece. */
 export interface FileWriter<Entry> {
   begin(): string;
   /**
@@ -20,14 +18,11 @@ export interface FileWriter<Entry> {
   end(): string;
 }
 
-/** Counts the entries of a file that is written. */
 interface EntryCount<Entry> {
   written(): void;
-  /** An entry that the format cannot carry. */
   refused(entry: Entry, message: string): void;
 }
 
-/** Writes entries as the text of a file, piece by piece. An entry that the format cannot carry is left out. */
 export async function* writeEntries<Entry>(
   writer: FileWriter<Entry>,
   entries: AsyncIterable<Entry> | Iterable<Entry>,

@@ -47,3 +47,13 @@ export class FormatError extends Error {
     this.offset = offset;
   }
 }
+
+/** The result of a step, or a fallback where it finds that something cannot be read. */
+export function readableOr<Fallback, Result>(fallback: Fallback, step: () => Result): Fallback | Result {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof FormatError) return fallback;
+    throw error;
+  }
+}

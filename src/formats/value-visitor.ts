@@ -89,7 +89,6 @@ export interface ReadLimits {
   readonly cacheBytes: number;
 }
 
-/** The default bounds. */
 export const READ_LIMITS: ReadLimits = {
   stringBytes: 1024 * 1024,
   depth: 64,
@@ -125,4 +124,10 @@ export function numberedVisitor(
     text: numbered((value, start, end) => visitor.text(value, start, end)),
     bytes: numbered((value, start, end) => visitor.bytes(value, start, end)),
   });
+}
+
+/** The integer as a number where a number holds it exactly, else as it is. */
+export function exactInteger(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
 }

@@ -1,7 +1,18 @@
+import type { Clock } from '../platform/process/clock.ts';
 import type { ImportReport } from '../engine/exchange/import-report.ts';
 import type { TaskContext } from '../engine/tasks/task.ts';
 
-/** An item of an imported file that can be stored. */
+/** What imports and exports of human work need. */
+export interface ExchangeDependencies {
+  readonly clock: Clock;
+  /** Makes an id, without its prefix. */
+  readonly createId: () => string;
+  readonly exchangeRoot: () => string;
+  readonly dataDirectory: string;
+  /** Of Slipway; exported files name it. */
+  readonly version: string;
+}
+
 export interface JudgedItem<Entry> {
   readonly line: number;
   readonly entry: Entry;
@@ -44,7 +55,7 @@ export async function storeInBatches<Item, Entry, Outcome extends string>(
 
 /** Reads entries page by page, and shows how many are done. @param read gives a page, and the place of the next one; `null` at the end */
 export async function* entriesInPages<Entry, Place>(
-  { progress }: Pick<TaskContext, 'progress'>,
+  context: TaskContext,
   first: Place,
   read: (place: Place) => Promise<{ readonly entries: readonly Entry[]; readonly next: Place | null }>,
 ): AsyncGenerator<Entry> {
@@ -54,7 +65,7 @@ export async function* entriesInPages<Entry, Place>(
     const page: { readonly entries: readonly Entry[]; readonly next: Place | null } = await read(place);
     yield* page.entries;
     done += page.entries.length;
-    progress(done, null, 'entries', 'export');
+    context.progress(done, null, 'entries', 'export');
     place = page.next;
   }
 }

@@ -6,21 +6,19 @@ import { TASK_BUILD_JOB } from './translation/translation-jobs.ts';
 
 /** How the work of one kind goes. Times are Unix seconds. */
 export interface WorkOfKind {
-  /** Whether a task waits or runs. */
   readonly isLive: boolean;
   /** Whether an attempt of the task that waits or runs has failed. */
   readonly isRetried: boolean;
-  /** The task that ended last. */
   readonly last: { readonly createdAt: number; readonly at: number; readonly hasSucceeded: boolean } | null;
 }
 
 /** The facts of a localized release that is to replace a stale one. */
-export interface FollowWork {
+interface FollowWork {
   /** The step that comes next; `null` when no release follows. */
   readonly awaits: Awaited | null;
   /** The jobs that bring what it waits for. */
   readonly step: readonly WorkOfKind[];
-  /** The job that publishes by itself. */
+  /** The job that publishes automatically. */
   readonly publication: WorkOfKind;
 }
 
@@ -67,11 +65,7 @@ function hasFailed(work: readonly WorkOfKind[], officialSince: number): boolean 
   );
 }
 
-/** Reads how the work goes that brings what a localized release waits for. */
-export function readFollowWork(
-  engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>,
-  awaits: Awaited | null,
-): FollowWork {
+export function readFollowWork(engine: TaskEngine, awaits: Awaited | null): FollowWork {
   return {
     awaits,
     step: awaits === null ? [] : JOBS_OF[awaits].map((kind) => readWork(engine, kind)),
@@ -79,7 +73,7 @@ export function readFollowWork(
   };
 }
 
-function readWork(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>, kind: string): WorkOfKind {
+function readWork(engine: TaskEngine, kind: string): WorkOfKind {
   const { nextRunAt, retriedCode, last } = engine.historyOf(kind);
   return {
     isLive: nextRunAt !== null || engine.runningSince(kind) !== null,
@@ -97,12 +91,12 @@ function hasSucceeded({ status, result }: Task): boolean {
 }
 
 /** Whether an automatic publication of the localized channel waits or runs, and none of its attempts has failed. */
-export function isPublishing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
+export function isPublishing(engine: TaskEngine): boolean {
   const { isLive, isRetried } = readWork(engine, LOCALIZED_FOLLOW_JOB.kind);
   return isLive && !isRetried;
 }
 
 /** Whether a task waits or runs that makes index and translation tasks those of the current official release. */
-export function isPreparing(engine: Pick<TaskEngine, 'runningSince' | 'historyOf'>): boolean {
+export function isPreparing(engine: TaskEngine): boolean {
   return [...JOBS_OF.index, ...JOBS_OF.tasks].some((kind) => readWork(engine, kind).isLive);
 }

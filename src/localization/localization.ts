@@ -20,7 +20,7 @@ import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import { isPreparing } from './following.ts';
 import { createGlossary, type Glossary } from './glossary/glossary.ts';
 import type { GlossaryConfiguration } from './glossary/glossary-config.ts';
-import type { FollowFacts } from './localized/automation/follow-rules.ts';
+import type { FollowedTexts } from './localized/automation/follow-rules.ts';
 import { createBuilders } from './localized/builders.ts';
 import { createFreezer } from './localized/freeze/freezer.ts';
 import { openLocalized, type Localized } from './localized/localized.ts';
@@ -34,6 +34,7 @@ import { createJudging } from './translation/judge/judging.ts';
 import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
 import type { TextEvent } from './text-events.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
+import type { ReportedChannel } from './translation/translation-reports.ts';
 import type { TranslationConfiguration } from './translation/translation-config.ts';
 import { REQUALIFY_JOB, TASK_BUILD_JOB } from './translation/translation-jobs.ts';
 import { WORKER_RUN_JOB } from './translation/worker/worker-job.ts';
@@ -45,7 +46,6 @@ export interface LocalizationSettings {
   readonly glossary: GlossaryConfiguration;
   readonly translation: TranslationConfiguration;
   readonly localized: LocalizedConfiguration;
-  /** The folder of the files that people import and export. */
   readonly exchangeRoot: string;
   /** The origin that the localized channel is copied from; `null` when it is made here. */
   readonly mirroredFrom: string | null;
@@ -71,7 +71,6 @@ const TRIGGERS = [TASK_BUILD_JOB, REQUALIFY_JOB, WORKER_RUN_JOB, PROOFREAD_IMPOR
   ({ kind }) => kind,
 );
 
-/** Actions by which people change texts. */
 const EDITS = ['translation-task-update', 'translation-proofread'];
 
 /** What follows a release that becomes current: its text is parsed. */
@@ -79,13 +78,11 @@ export function localizationSubscribers(settings: Setting<LocalizationSettings>)
   return [parseSubscriber(() => settings.current().parse)];
 }
 
-/** What localization works with. */
 interface LocalizationOptions {
   readonly settings: Setting<LocalizationSettings>;
   /** The private folder of the daemon. */
   readonly dataDirectory: string;
   readonly snapshotRoot: string;
-  /** The main database. */
   readonly database: Database;
   readonly engine: TaskEngine;
   readonly releases: Releases;
@@ -106,7 +103,7 @@ interface LocalizationOptions {
 
 /** Opens localization; nothing runs and no database is open yet. */
 export function openLocalization(options: LocalizationOptions): Localization {
-  const texts = openTexts(options, () => localized);
+  const texts = openTexts(options);
   const { parse, translation, memory, glossary } = texts;
   const localized = openChannel(options, texts);
   const { closers } = options;
@@ -122,7 +119,12 @@ export function openLocalization(options: LocalizationOptions): Localization {
     glossary,
     localized,
     jobs: [parse, translation, memory, glossary, localized].flatMap(({ jobs }) => jobs),
-    reports: [parse, translation, memory, glossary].flatMap(({ reports }) => reports),
+    reports: [
+      ...parse.reports(translation.readTranslations),
+      ...translation.reports(reportedChannel(options, localized)),
+      ...memory.reports,
+      ...glossary.reports,
+    ],
     actions: [translation, memory, glossary, localized].flatMap(({ actions }) => actions),
     checks: [parse.check, ...translation.checks, memory.check, glossary.check, ...localized.checks],
     catchUp: async () => {
@@ -133,7 +135,6 @@ export function openLocalization(options: LocalizationOptions): Localization {
   };
 }
 
-/** The work with texts, from the index of a release to the databases with human work. */
 interface Texts {
   readonly parse: Parse;
   readonly memory: Memory;
@@ -141,8 +142,7 @@ interface Texts {
   readonly translation: Translation;
 }
 
-/** @param localized the localized channel, which is opened after the texts; for reports */
-function openTexts(options: LocalizationOptions, localized: () => Localized): Texts {
+function openTexts(options: LocalizationOptions): Texts {
   const { settings, snapshotRoot, releases } = options;
   const { repository } = releases;
   const events = createEvents<TextEvent>();
@@ -151,7 +151,6 @@ function openTexts(options: LocalizationOptions, localized: () => Localized): Te
     ...shared,
     releases: releaseSource(snapshotRoot, repository),
     configuration: () => settings.current().parse,
-    readTranslations: async (request, signal) => await translation.readTranslations(request, signal),
   });
   const memory = createMemory({
     ...shared,
@@ -185,21 +184,11 @@ function openTexts(options: LocalizationOptions, localized: () => Localized): Te
     configuration: () => settings.current().translation,
     openConflicts: async (signal) => await memory.openConflicts(signal),
     publishPolicy: () => settings.current().localized,
-    publishBlockers: () => localized().publishBlockers(),
-    localizedStatus: () => {
-      const { state, message, since } = localized().automation.status();
-      return {
-        ...localizedStatusOf(repository, (releaseId) => localized().rollbackOf(releaseId)),
-        mirrored_from: settings.current().mirroredFrom,
-        automation: { state, message, since },
-      };
-    },
     officialReleaseId: () => repository.current('official')?.release_id ?? null,
   });
   return { parse, memory, glossary, translation };
 }
 
-/** Opens the localized channel over releases and texts. */
 function openChannel(options: LocalizationOptions, { parse, translation }: Texts): Localized {
   const { settings, dataDirectory, snapshotRoot, engine, releases, clock } = options;
   const { publishing } = translation;
@@ -232,7 +221,20 @@ function openChannel(options: LocalizationOptions, { parse, translation }: Texts
   });
 }
 
-/** The releases whose text is indexed. */
+function reportedChannel({ settings, releases }: LocalizationOptions, localized: Localized): ReportedChannel {
+  return {
+    publishBlockers: localized.publishBlockers,
+    localizedStatus: () => {
+      const { state, message, since } = localized.automation.status();
+      return {
+        ...localizedStatusOf(releases.repository, localized.rollbackOf),
+        mirrored_from: settings.current().mirroredFrom,
+        automation: { state, message, since },
+      };
+    },
+  };
+}
+
 function releaseSource(root: string, repository: ReleaseRepository): ReleaseSource {
   return {
     root,
@@ -245,11 +247,7 @@ function releaseSource(root: string, repository: ReleaseRepository): ReleaseSour
   };
 }
 
-/** The releases that the index and the tasks are built for, and the states of the units. */
-function followedWork(
-  parse: Parse,
-  translation: Translation,
-): Pick<FollowFacts, 'built' | 'index' | 'units'> {
+function followedWork(parse: Parse, translation: Translation): FollowedTexts {
   const work = translation.latestStatus();
   return { built: work?.built ?? null, index: parse.latestStatus(), units: work ?? noReleaseUnits() };
 }

@@ -64,5 +64,5 @@ export interface AttestedSource {
    */
   prepare?(missing: AsyncIterable<Blake3Hex> | Iterable<Blake3Hex>): Promise<void>;
   /** Where the bytes of an entry are: a text that means something to this source alone. */
-  locatorOf(state: Pick<SourceState, 'cdnHost'>, release: SourceRelease, entry: ManifestEntry): string;
+  locatorOf(state: { readonly cdnHost: string | null }, release: SourceRelease, entry: ManifestEntry): string;
 }

@@ -14,7 +14,7 @@ import { createLeaderElection, type LeaderElection } from './election/leader-ele
 import { alwaysLeading, LeadershipLost } from './election/leadership.ts';
 import { collectionsOf } from './kubernetes/collections.ts';
 import type { ReleaseChannel } from './kubernetes/objects.ts';
-import { createPermissionBook } from './kubernetes/permission-book.ts';
+import { PermissionBook } from './kubernetes/permission-book.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
 import { createAdminTokens } from './pods/admin-tokens.ts';
 import { createEvidenceBook } from './pods/evidence-book.ts';
@@ -121,8 +121,8 @@ function assembleOperator(
   const { connection, clock, random, logger, lifecycle, identity, createId } = options;
   const { call } = connection;
   const userAgent = `slipway-operator/${options.version}`;
-  const client = createServerClient({ timeoutMs: config.pods.timeoutMs, userAgent });
-  const permissions = createPermissionBook(logger);
+  const client = createServerClient(config.pods.timeoutMs, userAgent);
+  const permissions = new PermissionBook(logger);
   const evidence = createEvidenceBook({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
   const tokens = createAdminTokens({ secrets: connection.api(CoreV1Api), call, permissions, clock });
   const awaited = new Set(['caches', ...(config.election.enabled ? ['election'] : [])]);

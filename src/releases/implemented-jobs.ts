@@ -19,7 +19,7 @@ import {
 import { releaseTaskError } from './jobs/task-errors.ts';
 import type { MirrorParts } from './mirror/copy-release.ts';
 import { mirrorOrigin } from './mirror/mirror-task.ts';
-import { switchEarly } from './publish/early-switch-task.ts';
+import { switchEarly } from './publish/announced-switch.ts';
 import type { RecoveryRun } from './recovery/recovery-run.ts';
 import type { ReleaseParts, TaskParts } from './release-parts.ts';
 import { repairDamage } from './repair/damage-repair-task.ts';

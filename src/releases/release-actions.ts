@@ -11,7 +11,7 @@ import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { planRequestedCleanup } from './cleanup/cleanup-request.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import { isKept } from './records/release-row.ts';
-import { requireAnnounced } from './publish/early-switch-task.ts';
+import { requireAnnounced } from './publish/announced-switch.ts';
 import {
   CATALOG_REFRESH_JOB,
   CLEANUP_JOB,
@@ -36,27 +36,19 @@ export function releaseActions(
   return [
     defineAction(engine, 'sync', {
       job: ({ force }) => callOf(SYNC_JOB, { force }),
-      admit: () => {
-        requireUpstream(upstream.current());
-      },
+      admit: () => requireUpstream(upstream.current()),
     }),
     defineAction(engine, 'catalog-refresh', {
       job: ({ force }) => callOf(CATALOG_REFRESH_JOB, { force }),
-      admit: () => {
-        requireUpstream(upstream.current());
-      },
+      admit: () => requireUpstream(upstream.current()),
     }),
     defineAction(engine, 'verify', {
       job: ({ force, args }) => callOf(VERIFY_JOB, { force, ...args }),
-      admit: ({ args }) => {
-        requireRelease(releases, args);
-      },
+      admit: ({ args }) => requireRelease(releases, args),
     }),
     defineAction(engine, 'repair', {
       job: ({ force, args }) => callOf(REPAIR_JOB, { force, ...args }),
-      admit: ({ args }) => {
-        requireRelease(releases, args);
-      },
+      admit: ({ args }) => requireRelease(releases, args),
     }),
     defineAction(engine, 'refresh', {
       job: ({ force, args: { current } = {} }) =>

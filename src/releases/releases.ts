@@ -8,7 +8,7 @@ import type { AttestedUpstream } from '../upstream/attested/attested-upstream.ts
 import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import { createAttestor, type AttestationSource, type Attestor } from './attest/attestor.ts';
 import { createCatalogStore, type CatalogStore } from './catalog/catalog-store.ts';
-import { createDamageReports, type DamageIntake } from './checks/damage-reports.ts';
+import { createDamageReports, type ReportDamage } from './checks/damage-reports.ts';
 import { diagnoseReleases, type ReleaseDiagnosis } from './diagnostics.ts';
 import { queueVerification } from './checks/queue-verification.ts';
 import { createReleaseCheck } from './checks/release-check.ts';
@@ -64,7 +64,7 @@ export interface Releases {
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly attestation: AttestationSource;
-  readonly damageIntake: DamageIntake;
+  readonly reportDamage: ReportDamage;
   readonly repository: ReleaseRepository;
   readonly catalogs: CatalogStore;
   readonly objects: ObjectRegistry;
@@ -76,9 +76,9 @@ export interface Releases {
    *
    * @param maxAgeMs a check that ended at most this long ago is enough, milliseconds
    */
-  lookAtStore(withinMs: number, maxAgeMs: number): Promise<void>;
+  checkStore(withinMs: number, maxAgeMs: number): Promise<void>;
   readonly syncState: () => SyncState;
-  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  /** Why a localized channel that is copied from an origin has no release; `null` where it is made here. */
   readonly mirroredLocalized: () => string | null;
   readonly storage: StorageMeter;
   readonly damage: ReleaseDamage;
@@ -98,11 +98,11 @@ export function openReleases(options: ReleasesOptions): Releases {
   const { clock, upstream, engine, logger, signingKeys, otherWriter } = options;
   const parts = createParts(options);
   const { attestor, releases, origins, damage } = parts;
-  const recovery = createRecoveryRun({
-    recover: (signal) => recoverReleases({ ...parts, signingKeys, otherWriter }, signal),
+  const recovery = createRecoveryRun(
+    (signal) => recoverReleases({ ...parts, signingKeys, otherWriter }, signal),
     clock,
     logger,
-  });
+  );
   const damageReports = createDamageReports(parts);
   const recheck = createWithdrawalRecheck(parts);
   const automaticRepair = createAutomaticRepair(parts);
@@ -125,7 +125,7 @@ export function openReleases(options: ReleasesOptions): Releases {
     reports: releaseReports(parts, { upstream, syncState, crashLoop: options.crashLoop }),
     actions: releaseActions(parts, upstream),
     attestation: attestor,
-    damageIntake: damageReports.take,
+    reportDamage: damageReports.take,
     repository: releases,
     catalogs: parts.catalogs,
     objects: parts.objects,
@@ -134,13 +134,11 @@ export function openReleases(options: ReleasesOptions): Releases {
     damage,
     attempts: parts.attempts,
     storage: createStorageMeter(parts),
-    lookAtStore: (withinMs, maxAgeMs) => storeWatch.check(withinMs, maxAgeMs),
+    checkStore: (withinMs, maxAgeMs) => storeWatch.check(withinMs, maxAgeMs),
     syncState,
     mirroredLocalized: () => describeMirrored(attestedOf(upstream), parts, 'localized', unixSeconds(clock)),
     diagnostics: () => diagnoseReleases(parts, upstream.current()?.adapter ?? null, syncState()),
-    onSoundnessChanged: (listener) => {
-      damage.onSoundnessChanged(listener);
-    },
+    onSoundnessChanged: (listener) => damage.onSoundnessChanged(listener),
     start: async () => {
       await recovery.start(() => {
         options.onRecovered();

@@ -145,13 +145,18 @@ function manifestOf(release: ReleaseRow): ListReport['releases'][number]['manife
 
 const HISTORY_MAX = 20;
 
-type LocalizedStatus = Pick<ReportBodyOf<'translation.status'>, 'current' | 'history'>;
+type StatusBody = ReportBodyOf<'translation.status'>;
 
 /** Finds the rollback that took a localized release back; `null` when none did, or when it is current again. */
-export type FindRollback = (releaseId: string) => LocalizedStatus['history'][number]['rolled_back'];
+type FindRollback = (
+  releaseId: string,
+) => ReportBodyOf<'translation.status'>['history'][number]['rolled_back'];
 
 /** The current localized release, and the latest ones that were or are current. */
-export function localizedStatusOf(releases: ReleaseRepository, rollbackOf: FindRollback): LocalizedStatus {
+export function localizedStatusOf(
+  releases: ReleaseRepository,
+  rollbackOf: FindRollback,
+): { readonly current: StatusBody['current']; readonly history: StatusBody['history'] } {
   const current = releases.current('localized');
   const officialId = releases.pointer('official')?.release_id ?? null;
   return {
@@ -171,7 +176,7 @@ export function localizedStatusOf(releases: ReleaseRepository, rollbackOf: FindR
   };
 }
 
-function historyOf(releases: ReleaseRepository, rollbackOf: FindRollback): LocalizedStatus['history'] {
+function historyOf(releases: ReleaseRepository, rollbackOf: FindRollback) {
   const published = releases
     .list('localized', RELEASES_MAX)
     .flatMap((release) =>

@@ -43,7 +43,6 @@ import { registerServiceState } from './service/service-state-metrics.ts';
 import { createServiceStateReader, type ReadServiceState } from './service/service-state-reader.ts';
 import { createServingRoom, type ServingMetrics, type ServingRoom } from './serving/serving-room.ts';
 import type { TrustedKeyRing } from './serving/trusted-key-ring.ts';
-import { createVerifiedDocumentReader } from './serving/verified-document.ts';
 
 const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
 /** The routes that the platform asks for, not clients. */
@@ -161,14 +160,12 @@ function assembleState(
   { client, trustedKeys, pool, registry, clock, logger, ...parts }: ServerParts,
   metrics: ServingMetrics,
 ): ServerState {
-  const presence = createDaemonPresence({ clock, servedUntil: () => servedUntil(room) });
+  const presence = createDaemonPresence(clock, () => servedUntil(room));
   const room: ServingRoom = createServingRoom({
     root: config.snapshot.root,
     trustedKeys,
-    client: {
-      fetchAttestation: async (request) =>
-        await presence.observe(async () => await client.fetchAttestation(request)),
-    },
+    fetchAttestation: async (request) =>
+      await presence.observe(async () => await client.fetchAttestation(request)),
     waitSeconds: config.daemon.waitSeconds,
     pool,
     metrics,
@@ -189,7 +186,7 @@ function assembleState(
   registerServiceState(registry, service);
   const history: ServerHistory = createServerHistory({
     readState: service,
-    readTraffic: createTrafficReader({ registry, isOfClients }),
+    readTraffic: createTrafficReader(registry, isOfClients),
     readScrub: async () => await readScrub(registry),
     share: parts.shareMinute,
     clock,
@@ -261,7 +258,7 @@ function assemblePublic(
       urls: new PublicUrls(config.publicBaseUrl, config.cdn.host),
       serving,
       refresher,
-      readDocument: createVerifiedDocumentReader(createObjectSource(config.snapshot.root)),
+      objects: createObjectSource(config.snapshot.root),
       client,
       presence,
       service,

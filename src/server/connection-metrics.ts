@@ -7,7 +7,7 @@ const REASONS: readonly LimitReason[] = ['idle', 'full', 'address'];
 /** Registers the number of connections of the public port, and of those closed for the sake of its limits. */
 export function registerConnectionMetrics(
   registry: Registry,
-  connections: Pick<Connections, 'size' | 'limited'>,
+  connections: { readonly size: number; readonly limited: Connections['limited'] },
 ): void {
   const registers = [registry];
   const open = new Gauge({

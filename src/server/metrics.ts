@@ -13,7 +13,6 @@ import type { Serving } from './serving/serving.ts';
 /** Methods with a separate label; any other is `other`, so that clients cannot create series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
 
-/** The series of one route. */
 interface RouteTally {
   /** By method, then by status. */
   readonly requests: Map<string, Map<number | null, CounterSeries>>;
@@ -21,7 +20,6 @@ interface RouteTally {
   readonly bytes: CounterSeries;
 }
 
-/** The metrics of the server. */
 interface ServerMetrics {
   request(record: RequestRecord): void;
   verdict(verdict: Verdict): void;
@@ -113,8 +111,7 @@ function createRequestCounters(registry: Registry): (record: RequestRecord) => v
   };
   // increase() does not count the first sample of a series.
   for (const { method, path, answers } of listOperations()) {
-    for (const status of statusesOf({ answers }))
-      requestsOf(tallyOf(path), path, method.toUpperCase(), status);
+    for (const status of statusesOf(answers)) requestsOf(tallyOf(path), path, method.toUpperCase(), status);
   }
   return ({ route, method, status, bytes: sent, seconds }) => {
     const tally = tallyOf(route);
@@ -124,7 +121,6 @@ function createRequestCounters(registry: Registry): (record: RequestRecord) => v
   };
 }
 
-/** The values of the label `reason`. */
 const VERDICT_REASONS = ['none', ...Object.keys(REASONS)];
 
 /** Every reason has a sample from the first verdict on, so that a change is seen. */

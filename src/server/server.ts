@@ -48,7 +48,6 @@ interface ServerDependencies {
   readonly shared?: SharedServing;
 }
 
-/** Where a started server can be reached. */
 interface StartedServer {
   readonly url: string;
   /** `null` when another process shows the metrics. */
@@ -80,7 +79,12 @@ export async function startServer(
   if (isFirst) startReports(parts, server, lifecycle);
   lifecycle.onShutdown('history', async () => await history.loop.stop());
   history.loop.start();
-  shared?.join({ serving, history, wake: () => refresher.wake(), registry });
+  shared?.join({
+    serving,
+    addMinute: (minute) => history.add(minute),
+    wake: () => refresher.wake(),
+    registry,
+  });
   let publicUrl: string | null = null;
   const metricsUrl =
     shared === undefined
@@ -190,7 +194,7 @@ async function startMetrics(
   }: { readonly registry: Registry; readonly logger: Logger; readonly lifecycle: Lifecycle },
   publicUrl: () => string | null,
 ): Promise<string> {
-  const paths = createListenerProbes({ url: publicUrl, isShuttingDown: () => lifecycle.signal.aborted });
+  const paths = createListenerProbes(publicUrl, () => lifecycle.signal.aborted);
   const server = await createMetricsServer({ registry, ...config.metrics, logger, paths });
   lifecycle.onShutdown('metrics', async (signal) => await server.close(signal));
   return server.url;

@@ -1,3 +1,4 @@
+import type { VerifiedPart } from './objects/block-list.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Blake3Hex } from '../domain/release/digest.ts';
 import type { Destination } from '../domain/release/destination.ts';
@@ -5,7 +6,7 @@ import type { ServerInfoDocument } from '../domain/release/server-info-document.
 import type { HashPool } from '../platform/hashing/digests.ts';
 import type { ManifestIndex } from './manifest/manifest-index.ts';
 import { ENTRY_STATUSES, ObjectLedger, type EntryStatus } from './objects/object-ledger.ts';
-import { verifyBlockList, verifyObject, type VerifiedPart } from './objects/object-verifier.ts';
+import { verifyBlockList, verifyObject } from './objects/object-verifier.ts';
 
 interface DamagedEntry {
   readonly position: number;

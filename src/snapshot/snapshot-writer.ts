@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statfs } from 'node:fs/promises';
 import type { ReleaseRecord } from '../contract/formats/release-record.ts';
 import type { Channel } from '../domain/release/channel.ts';
 import { manifestDigestOf, type Blake3Hex, type SnapshotId } from '../domain/release/digest.ts';
@@ -8,7 +7,6 @@ import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.t
 import type { ReleaseId } from '../domain/release/release-id.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { Failpoints } from '../platform/files/failpoints.ts';
-import { fsyncDirectory } from '../platform/files/files.ts';
 import { writeProbe } from '../platform/files/write-probe.ts';
 import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
@@ -27,6 +25,7 @@ import {
 import { findWrongDirectories } from './volume/store-directories.ts';
 import type { StoreRoot } from './volume/store-root.ts';
 import * as sweeper from './volume/store-sweeper.ts';
+import { rm } from '../platform/files/file-changes.ts';
 
 /**
  * The only way to change a snapshot volume. A file is written before the files that refer to it: objects, their
@@ -75,7 +74,7 @@ export interface SnapshotWriter extends StagingDirectories {
     header: ManifestHeader,
     entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
   ): Promise<WrittenManifest>;
-  /** Removes a manifest durably; does nothing when there is none. */
+  /** Removes a manifest; does nothing when there is none. After a power failure it may be there again, and is swept. */
   removeManifest(snapshotId: SnapshotId): Promise<void>;
   /** Writes a record durably. Throws ReleaseRecordError when another one of this name is there. */
   writeReleaseRecord(record: ReleaseRecord): Promise<void>;
@@ -170,7 +169,6 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);
       await named(() => rm(manifestPath(volume.folder, digest), { force: true, recursive: true }));
-      await inStore(() => fsyncDirectory(join(volume.folder, 'manifests')));
     },
     writeReleaseRecord: (record) =>
       inOwnDirectories(() => records.writeReleaseRecord(volume.folder, record, steps)),

@@ -1,3 +1,4 @@
+import { isRecord } from '../domain/is-record.ts';
 import { parseDestination, type Destination } from '../domain/release/destination.ts';
 import { quoteText } from './upstream-location.ts';
 import { UpstreamError, type UpstreamEntry } from './upstream.ts';
@@ -77,11 +78,6 @@ export function parseEntryDigests(value: unknown, where: string): UpstreamEntry[
     }
   }
   return digests;
-}
-
-/** Whether a parsed JSON value is an object (not an array, not `null`). */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function invalidEntry(where: string, problem: string): UpstreamError {

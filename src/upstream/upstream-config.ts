@@ -120,7 +120,7 @@ const slipwaySection = z
       .min(1)
       .max(3600)
       .default(5)
-      .describe('Time between two looks at the origin: one small conditional request for all channels.'),
+      .describe('Time between two polls of the origin: one small conditional request for all channels.'),
     maxAttestationAgeSeconds: z
       .int()
       .min(10)
@@ -163,7 +163,7 @@ const bundleSection = z
         'Files with the Ed25519 public keys of the Slipway that exports (PEM), or folders of *.pub and *.pem; read again for every attestation.',
       ),
     channels: mirroredChannels,
-    pollSeconds: z.int().min(1).max(3600).default(5).describe('Time between two looks at the folder.'),
+    pollSeconds: z.int().min(1).max(3600).default(5).describe('Time between two polls of the folder.'),
     maxAttestationAgeSeconds: carriedAge(BUNDLE_AGE_SECONDS),
   })
   .describe('Bundles that were carried here: releases of another Slipway, whose release ids are kept.');

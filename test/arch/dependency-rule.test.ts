@@ -43,6 +43,7 @@ const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/contract/formats/glossary/term-table.ts',
   'src/contract/formats/text-encoding.ts',
   'src/domain/count-noun.ts',
+  'src/domain/is-record.ts',
   'src/domain/glossary/folded-form.ts',
   'src/domain/glossary/scope.ts',
   'src/domain/release/destination.ts',

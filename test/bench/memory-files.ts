@@ -8,6 +8,7 @@ import { openMainMemory } from '../../src/localization/memory/store/memory-datab
 import { createWritableStore } from '../../src/localization/memory/store/memory-store.ts';
 import { MEMORY_FORMATS } from '../../src/exchange/memory/memory-formats.ts';
 import type { ReadMemoryRecord } from '../../src/exchange/tmx/tmx-record.ts';
+import { memoryRecord } from '../support/memory-records.ts';
 import { pythonProgram } from '../support/python-tools.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { sentenceOf } from './japanese-texts.ts';
@@ -118,10 +119,8 @@ function tmxFile(records: number): string {
     const source_text = sentenceOf(index);
     parts.push(
       writer.write({
+        ...memoryRecord(),
         record_id: `tm_${index}`,
-        state: 'trusted',
-        source_language: 'ja',
-        target_language: 'zh-Hans',
         source_text,
         target_text: `${source_text}译`,
         context: { speaker: 'アロナ', field_path: `lines[${index}].text` },
@@ -133,9 +132,7 @@ function tmxFile(records: number): string {
           unit_id: `tu1_${index}`,
           release_id: 'r1',
         },
-        reviewer: 'mika',
         created_at: 1_700_000_000,
-        confirmed_at: null,
       }),
     );
   }

@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const NAMESPACE = 'slipway';
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
-const ESTABLISHED = ['customresourcedefinitions', '--for=condition=Established', '--timeout=60s', '--all'];
+const ESTABLISHED = ['customresourcedefinitions', '--for=condition=Established', '--timeout=290s', '--all'];
 const PUBLIC_BASE_URL = 'https://resources.example.org';
 
 const programs = kubeTools('etcd', 'kube-apiserver', 'helm', 'kubectl', ...FOREIGN_CRDS);
@@ -1070,7 +1070,7 @@ describe.skipIf(programs === null)('the chart', () => {
 
   it('is installed without Helm by manifests/install.yaml, and its samples of ReleaseChannel are accepted', async () => {
     await cluster.request('DELETE', CRD);
-    await until(async () => (await cluster.request('GET', CRD)).status === 404, 60_000);
+    await until(async () => (await cluster.request('GET', CRD)).status === 404);
     const apply = (file: string): ReturnType<typeof spawnSync> =>
       spawnSync(kubectl, ['apply', '--server-side', '--namespace', 'slipway', '-f', file], {
         cwd: ROOT,

@@ -6,7 +6,7 @@ import type { ReleaseChannelStatus } from '../../src/contract/crd/release-channe
 import { publicKeyOf } from '../support/edge.ts';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { endpointSlice, IMPATIENT, PATIENCE_MS, sharedOperatorWorld } from '../support/operator-world.ts';
+import { endpointSlice, IMPATIENT, sharedOperatorWorld } from '../support/operator-world.ts';
 import { startOriginProxy, type OriginProxy } from '../support/origin-proxy.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -67,7 +67,7 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
       await until(async () => {
         last = (await world().get(namespace, 'official'))?.status?.edges;
         return isDeepStrictEqual(last, expected);
-      }, PATIENCE_MS).catch((cause: unknown) => {
+      }).catch((cause: unknown) => {
         throw new Error(`${JSON.stringify(last)} is not ${JSON.stringify(expected)}`, { cause });
       });
     };
@@ -139,11 +139,14 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
     const announce = async (id: string): Promise<Announced | null> => {
       await writeReleaseTree(upstream, { id, files: sampleFiles().set('new.txt', Buffer.from(id)) });
       expect((await origin.run('sync')).status).toBe('succeeded');
-      await until(async () => (await announcedBy(origin))?.release_id === id);
+      // It may be current before it is seen.
+      await until(
+        async () => (await announcedBy(origin))?.release_id === id || (await currentOf(origin)) === id,
+      );
       return await announcedBy(origin);
     };
     const untilCurrent = async (id: string, systems: readonly TestSystem[]): Promise<void> => {
-      for (const system of systems) await until(async () => (await currentOf(system)) === id, PATIENCE_MS);
+      for (const system of systems) await until(async () => (await currentOf(system)) === id);
     };
 
     await world().startOperator(namespace);
@@ -160,7 +163,6 @@ describe.skipIf(missing)('an operator with a real origin and real edges', () => 
       await world().apply(namespace, 'official', {}, { 'slipway.dev/requestedAt': value });
       await until(
         async () => (await world().get(namespace, 'official'))?.status?.lastHandledReconcileAt === value,
-        PATIENCE_MS,
       );
     }
     expect(await announcedBy(origin)).toEqual(stated);

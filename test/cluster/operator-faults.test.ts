@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startApiProxy, statusObject, type ApiProxy } from '../support/api-proxy.ts';
 import type { FakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { PATIENCE_MS, startFakes, startOperatorWorld } from '../support/operator-world.ts';
+import { startFakes, startOperatorWorld } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { installDefinition } from '../support/operator-plane.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -34,7 +34,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const proxy = await startApiProxy(world().plane);
     const operator = await world().startOperator(namespace, { server: proxy.url, args: [SELDOM, ...args] });
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
-    await until(() => proxy.openWatches === 3, PATIENCE_MS);
+    await until(() => proxy.openWatches === 3);
     return { namespace, fake: fake!, proxy, operator };
   }
 
@@ -47,7 +47,13 @@ describe.skipIf(missing)('an operator whose API server', () => {
   async function seesChange({ namespace, fake }: Scene, seconds: number): Promise<void> {
     await world().apply(namespace, 'official', { sync: { interval: `${seconds}s` } });
     const id = `relch:${namespace}:official:sync`;
-    await until(() => Number(fake.schedules.get(id)?.every_seconds) === seconds, PATIENCE_MS);
+    await until(() => Number(fake.schedules.get(id)?.every_seconds) === seconds);
+  }
+
+  /** The API server learns of a changed Role a moment after it has stored it. */
+  async function untilForbidden(path: string): Promise<void> {
+    const { plane, operatorToken: token } = world();
+    await until(async () => (await plane.request('GET', path, { token })).status === 403);
   }
 
   it('drops the watches is watched again from the same version, without a list', async () => {
@@ -62,7 +68,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const all = await scene(['--watch.silentSeconds=2']);
     all.proxy.freezeWatches();
     await seesChange(all, 62);
-    expect(all.operator.lines.join('\n')).toContain('a watch is silent; listing again');
+    await until(() => all.operator.lines.join('\n').includes('a watch is silent; listing again'));
   });
 
   it.each([
@@ -79,7 +85,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
       return { status, body: status === 200 ? { type: 'ERROR', object: gone } : gone };
     });
     all.proxy.cutWatches();
-    await until(() => lists(all.proxy, CHANNELS) > before, PATIENCE_MS);
+    await until(() => lists(all.proxy, CHANNELS) > before);
     await seesChange(all, 63);
   });
 
@@ -91,11 +97,11 @@ describe.skipIf(missing)('an operator whose API server', () => {
       body: statusObject(429, 'TooManyRequests'),
     }));
     const from = all.proxy.passed.length;
+    const begin = performance.now();
     all.proxy.cutWatches();
     await world().apply(all.namespace, 'official', { sync: { interval: '64s' } });
     const watches = (): number => all.proxy.passed.slice(from).filter(({ isWatch }) => isWatch).length;
-    const begin = performance.now();
-    await until(() => watches() >= 12, PATIENCE_MS);
+    await until(() => watches() >= 12);
     // Three kinds, each at most once a second: the fourth round comes after three seconds.
     expect(performance.now() - begin).toBeGreaterThan(2_500);
     all.proxy.setFault(null);
@@ -119,7 +125,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     await writeFile(tokenFile, plane.token);
     proxy.cutWatches();
     await seesChange({ namespace, fake: fake!, proxy, operator }, 65);
-    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok);
   });
 
   it('gives no permission is named once per kind, and /readyz says which permission is missing', async () => {
@@ -133,17 +139,19 @@ describe.skipIf(missing)('an operator whose API server', () => {
       expect((await world().plane.request('PATCH', role, patch)).status).toBe(200);
     };
     await setRules(without);
+    await untilForbidden(`/api/v1/namespaces/${namespace}/services`);
     const operator = await world().startOperator(namespace);
     const line = 'no permission to list and watch services: grant the operator list and watch on it';
     await until(async () => {
       const answer = await fetch(`${operator.url}/readyz`);
       const { problems } = (await answer.json()) as { problems: string[] };
       return answer.status === 503 && problems.includes(line);
-    }, PATIENCE_MS);
+    });
     await setRules(rules);
-    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
-    expect(operator.lines.filter((each) => each.includes(line))).toHaveLength(1);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok);
     expect((await fetch(`${operator.url}/livez`)).status).toBe(200);
+    await operator.stop();
+    expect(operator.lines.filter((each) => each.includes(line))).toHaveLength(1);
   });
 
   it('denies access to Secrets is named in the status and at /readyz, until it allows it', async () => {
@@ -159,6 +167,7 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const [fake] = await startFakes(1);
     await world().expose(namespace, 'slipway', [fake!]);
     await world().apply(namespace, 'official');
+    await untilForbidden(`/api/v1/namespaces/${namespace}/secrets/admin`);
     const operator = await world().startOperator(namespace);
     await world().untilCondition(namespace, 'official', 'Stalled', 'True', 'TokenSecretForbidden');
     await world().untilCondition(namespace, 'official', 'Serving', 'True');
@@ -166,7 +175,8 @@ describe.skipIf(missing)('an operator whose API server', () => {
     expect(problems).toEqual(['no permission to get secrets']);
     await setRules(rules);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
-    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok);
+    await operator.stop();
     const said = operator.lines.filter((line) => line.includes('no permission to get secrets'));
     expect(said).toHaveLength(1);
   });
@@ -176,13 +186,14 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechannels.slipway.dev';
     await world().plane.request('DELETE', path);
     // The objects are deleted first.
-    await until(() => all.fake.schedules.size === 0, PATIENCE_MS);
-    await until(async () => (await world().plane.request('GET', path)).status === 404, PATIENCE_MS);
-    await until(async () => (await fetch(`${all.operator.url}/readyz`)).status === 503, PATIENCE_MS);
+    await until(() => all.fake.schedules.size === 0);
+    await until(async () => (await world().plane.request('GET', path)).status === 404);
+    await until(async () => (await fetch(`${all.operator.url}/readyz`)).status === 503);
     await installDefinition(world().plane);
-    await world().apply(all.namespace, 'official', { sync: { interval: '66s' } });
+    const spec = { sync: { interval: '66s' } };
+    await until(async () => (await world().apply(all.namespace, 'official', spec)).status === 201);
     await world().untilCondition(all.namespace, 'official', 'Ready', 'True');
-    await until(async () => (await fetch(`${all.operator.url}/readyz`)).ok, PATIENCE_MS);
+    await until(async () => (await fetch(`${all.operator.url}/readyz`)).ok);
   });
 
   it('is stopped for a while and started again is followed again, and serving never depended on it', async () => {
@@ -190,19 +201,15 @@ describe.skipIf(missing)('an operator whose API server', () => {
     const [fake] = await startFakes(1);
     await world().expose(namespace, 'slipway', [fake!]);
     await world().apply(namespace, 'official', { sync: { interval: '1h' } });
-    // Longer than the stop. Otherwise the leadership would end, and with it the process.
-    const args = ['--election.leaseSeconds=120', '--election.renewSeconds=110'];
-    const operator = await world().startOperator(namespace, { args });
+    const operator = await world().startOperator(namespace);
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
     await world().plane.stopApiServer();
-    await until(
-      () => operator.lines.some((line) => line.includes('the lease cannot be read or renewed')),
-      PATIENCE_MS,
-    );
+    await until(() => operator.lines.some((line) => line.includes('the lease cannot be read or renewed')));
     fake!.setVerdict('official', 'EntryDamaged');
     await world().plane.startApiServer();
     await world().untilCondition(namespace, 'official', 'Ready', 'False', 'EntryDamaged');
-    await until(async () => (await fetch(`${operator.url}/readyz`)).ok, PATIENCE_MS);
+    await until(async () => (await fetch(`${operator.url}/readyz`)).ok);
+    await operator.stop();
     expect(operator.lines.filter((line) => line.includes('elected'))).toHaveLength(1);
   });
 });

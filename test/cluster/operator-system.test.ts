@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { FAKE_TOKEN } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { PATIENCE_MS, sharedOperatorWorld } from '../support/operator-world.ts';
+import { sharedOperatorWorld } from '../support/operator-world.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -47,7 +47,6 @@ describe.skipIf(missing)('an operator with a real server and its daemon', () => 
     expect(status.history).toMatchObject([{ id: 'r90_one', state: 'current', damaged: 0 }]);
     await until(
       async () => (await world().get(namespace, 'official'))?.status?.lastHandledReconcileAt === 'first',
-      PATIENCE_MS,
     );
     // The daemon cannot publish localized releases yet or has nothing to publish. The status quotes its error.
     await world().untilCondition(namespace, 'localized', 'Stalled', 'True');
@@ -62,7 +61,7 @@ describe.skipIf(missing)('an operator with a real server and its daemon', () => 
         .filter(({ id }) => id.startsWith('relch:'))
         .map(({ id, every_seconds: every }) => `${id} ${every}`);
     };
-    await until(async () => (await schedules()).length === 3, PATIENCE_MS);
+    await until(async () => (await schedules()).length === 3);
     expect(await schedules()).toEqual([
       `relch:${namespace}:official:cleanup 86400`,
       `relch:${namespace}:official:sync 3600`,
@@ -79,7 +78,7 @@ describe.skipIf(missing)('an operator with a real server and its daemon', () => 
     await world().untilCondition(namespace, 'official', 'Ready', 'True');
 
     await world().remove(namespace, 'official');
-    await until(async () => (await world().get(namespace, 'official')) === null, PATIENCE_MS);
-    await until(async () => (await schedules()).length === 0, PATIENCE_MS);
+    await until(async () => (await world().get(namespace, 'official')) === null);
+    await until(async () => (await schedules()).length === 0);
   });
 });

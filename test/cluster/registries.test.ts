@@ -61,7 +61,7 @@ async function startRegistry(
   });
   atEnd(() => void registry.kill('SIGKILL'));
   const host = `127.0.0.1:${port}`;
-  await until(async () => (await fetch(`http://${host}/v2/`)).ok, 30_000);
+  await until(async () => (await fetch(`http://${host}/v2/`)).ok);
   return host;
 }
 

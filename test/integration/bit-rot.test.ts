@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { canMountImages, mountImage, type DiskImage } from '../support/disk-image.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
@@ -17,15 +18,16 @@ interface Rotting {
 }
 
 /** A system on a disk that a test can let rot. */
-async function startOnDisk(scrub: object = { enabled: false }): Promise<Rotting> {
-  const disk = await mountImage(96);
-  const upstream = await temporaryDirectory();
+async function startOnDisk(scrub: object, atEnd: AtEnd = onTestFinished): Promise<Rotting> {
+  const disk = await mountImage(96, atEnd);
+  const upstream = await temporaryDirectory(atEnd);
   const files = sampleFiles();
   await writeReleaseTree(upstream, { id: 'r90_one', files });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot: join(disk.directory, 'snapshot'),
     server: { scrub },
+    atEnd,
   });
   await system.untilReady(true);
   const page = await fetch(`${system.serverUrl}/v1/distribution?destination=${encodeURIComponent(LARGE)}`);
@@ -51,8 +53,11 @@ async function isServed(rotting: Rotting, fields: Readonly<Record<string, string
 }
 
 describe.runIf(canMountImages())('a disk that rots under the file system', () => {
+  /** Each test repairs what it damages. */
+  const reused = reusedFixture(async (atEnd) => await startOnDisk({ enabled: false }, atEnd));
+
   it('never makes the server send a wrong byte, and the repair is served without a restart', async () => {
-    const rotting = await startOnDisk();
+    const rotting = await reused();
     for (let i = 0; i < 3; i += 1) expect(await isServed(rotting)).toBe(true);
     rotting.disk.rot(rotting.path, POSITION);
     rotting.disk.evict(rotting.path);
@@ -67,7 +72,7 @@ describe.runIf(canMountImages())('a disk that rots under the file system', () =>
   });
 
   it('is found by verify behind a good copy in the page cache', async () => {
-    const rotting = await startOnDisk();
+    const rotting = await reused();
     expect(await isServed(rotting, { 'cache-control': 'no-cache' })).toBe(true);
     rotting.disk.rot(rotting.path, POSITION);
     // The page cache has the good bytes: the server reads and hashes these.

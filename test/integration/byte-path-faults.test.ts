@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { mkdir, open, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRandom } from '../../demo/game/seeded-random.ts';
 import { BYTE_PATHS, etagOf, SMALL } from '../support/byte-path.ts';
 import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
 import { canInjectFaults, injectFaults } from '../support/inject-faults.ts';
 import type { RawAnswer } from '../support/raw-http.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
-import type { AtEnd } from '../support/shared-fixture.ts';
+import { reusedFixture } from '../support/shared-fixture.ts';
 import { startSlowDownload } from '../support/slow-download.ts';
 import { until } from '../support/until.ts';
 
@@ -22,28 +22,17 @@ const large = random.bytes(9 * MIB + 5);
 /** More than the system buffers for a client that does not read. */
 const huge = random.bytes(20 * MIB + 5);
 const hugeNext = random.bytes(huge.length);
-const FILES = { [SMALL]: small, [LARGE]: large };
 const HUGE_FILES = { [SMALL]: small, [HUGE]: huge };
+/** One file each, so that a server has not opened it yet. */
+const UNREAD = { failing: random.bytes(5000), limited: random.bytes(5000), denied: random.bytes(5000) };
 const canTrace = canInjectFaults();
-
-/** The tests run concurrently, so each one registers its own cleanup. */
-async function serve(
-  fastPath: boolean,
-  atEnd: AtEnd,
-  files: Readonly<Record<string, Buffer>> = FILES,
-): Promise<ServedProcess> {
-  return await startServedProcess({ fastPath, release: { releaseId: 'r1', files }, atEnd });
-}
 
 async function get(served: ServedProcess, name: string): Promise<RawAnswer> {
   return await ask(served.port, 'GET', served.target(name));
 }
 
 /** Waits until the server serves again by itself, and checks the bytes. */
-async function expectRecovery(
-  served: ServedProcess,
-  files: Readonly<Record<string, Buffer>> = FILES,
-): Promise<void> {
+async function expectRecovery(served: ServedProcess, files: Readonly<Record<string, Buffer>>): Promise<void> {
   await served.untilReady(true);
   for (const [name, bytes] of Object.entries(files)) {
     const answer = await get(served, name);
@@ -60,6 +49,30 @@ function expectRefused(answer: RawAnswer, code: string, reason?: string, where?:
     code,
     ...(reason === undefined ? {} : { reason }),
   });
+}
+
+/**
+ * Attests the release for some seconds. An attestation that reaches the server only after its end is refused, and followed by
+ * another one.
+ *
+ * @returns when the accepted one ends, Unix milliseconds
+ */
+async function attestFor(served: ServedProcess, lifetime: number): Promise<number> {
+  for (;;) {
+    const end = Date.now() + lifetime * 1000;
+    served.attest({ official: served.release, lifetime });
+    const isAccepted = await until(async () => {
+      if ((await served.metric('slipway_attestation_expires_in_seconds')) < 10) return 'accepted';
+      return Date.now() > end && 'late';
+    });
+    if (isAccepted === 'accepted') return end;
+  }
+}
+
+/** Makes the release of a server current again, until long after the test. */
+async function attestAgain(served: ServedProcess): Promise<void> {
+  served.attest({ official: served.release });
+  await served.untilReady(true, 'r1');
 }
 
 /** Overwrites bytes in place, as damage does. */
@@ -108,64 +121,16 @@ function flipped(bytes: Buffer, position: number): Buffer {
   return damaged;
 }
 
+// A server looks at a damaged file again after seconds, so the two wait at the same time.
 describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
-  describe('the evidence', () => {
-    it('that expires stops the serving on open connections, from memory and from disk', async ({
-      onTestFinished,
-    }) => {
-      const served = await serve(fastPath, onTestFinished);
-      const connection = await HttpConnection.open(served.port);
-      const request = async (): Promise<RawAnswer> => {
-        connection.send(renderRequest('GET', served.target(SMALL)));
-        return await connection.answer();
-      };
-      for (let turn = 0; turn < 3; turn += 1) expect((await request()).body.equals(small)).toBe(true);
-      served.attest({ official: served.release, lifetime: 5 });
-      const refused = await until(async () => {
-        const answer = await request();
-        return answer.status === 200 ? null : answer;
-      });
-      expectRefused(refused, 'not_distributable', 'AttestationExpired');
-      served.attest({ official: served.release });
-      await served.untilReady(true);
-      expect((await request()).body.equals(small)).toBe(true);
-      connection.destroy();
-    });
-
-    it('that expired while the process was suspended is not used', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished);
-      expect((await get(served, SMALL)).status).toBe(200);
-      const lifetime = 6;
-      served.attest({ official: served.release, lifetime });
-      const expiry = Date.now() + lifetime * 1000;
-      await until(async () => (await served.metric('slipway_attestation_expires_in_seconds')) < 10);
-      served.process.signal('SIGSTOP');
-      const connection = await HttpConnection.open(served.port);
-      connection.send(renderRequest('GET', served.target(SMALL)));
-      await until(() => Date.now() > expiry);
-      served.process.signal('SIGCONT');
-      expectRefused(await connection.answer(), 'not_distributable', 'AttestationExpired');
-      connection.destroy();
-    });
-
-    it('that another route found damage refuses even bytes in memory', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished);
-      served.daemon.setReport('release.list', { total: 0, releases: [] });
-      for (let turn = 0; turn < 4; turn += 1) expect((await get(served, SMALL)).status).toBe(200);
-      const path = served.store.pathOf(small);
-      await flip(path, 17);
-      const found = await fetch(`${served.url}/v1/distribution?destination=${encodeURIComponent(SMALL)}`);
-      expect(found.status).toBe(409);
-      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryDamaged');
-      await repair(path, small);
-      await expectRecovery(served);
-    });
-  });
-
   it('a file that is not what the manifest says is refused before the head, and served again after the repair', async ({
-    onTestFinished,
+    onTestFinished: atEnd,
   }) => {
-    const served = await serve(fastPath, onTestFinished, REPLACED);
+    const served = await startServedProcess({
+      fastPath,
+      release: { releaseId: 'r1', files: REPLACED },
+      atEnd,
+    });
     for (const [what, replace] of REPLACEMENTS) {
       const bytes = REPLACED[what]!;
       const path = served.store.pathOf(bytes);
@@ -179,41 +144,108 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       await expectRecovery(served, { [what]: bytes });
     }
   });
+});
+
+describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
+  /** Each test repairs what it damages, and makes the first release current again. */
+  const reused = reusedFixture(
+    async (atEnd) =>
+      await startServedProcess({
+        fastPath,
+        release: { releaseId: 'r1', files: { [SMALL]: small, [LARGE]: large } },
+        atEnd,
+      }),
+  );
+  /** The same without a cache: every request reads from the disk. */
+  const reading = reusedFixture(
+    async (atEnd) =>
+      await startServedProcess({
+        fastPath,
+        release: { releaseId: 'r1', files: { ...HUGE_FILES, ...UNREAD } },
+        config: { cache: { blockBytes: 0 } },
+        atEnd,
+      }),
+  );
+
+  describe('the evidence', () => {
+    it('that expires stops the serving on open connections, from memory and from disk', async () => {
+      const served = await reused();
+      const connection = await HttpConnection.open(served.port);
+      const request = async (): Promise<RawAnswer> => {
+        connection.send(renderRequest('GET', served.target(SMALL)));
+        return await connection.answer();
+      };
+      for (let turn = 0; turn < 3; turn += 1) expect((await request()).body.equals(small)).toBe(true);
+      await attestFor(served, 4);
+      const refused = await until(async () => {
+        const answer = await request();
+        return answer.status === 200 ? null : answer;
+      });
+      expectRefused(refused, 'not_distributable', 'AttestationExpired');
+      await attestAgain(served);
+      expect((await request()).body.equals(small)).toBe(true);
+      connection.destroy();
+    });
+
+    it('that expired while the process was suspended is not used', async () => {
+      const served = await reused();
+      expect((await get(served, SMALL)).status).toBe(200);
+      const expiry = await attestFor(served, 4);
+      served.process.signal('SIGSTOP');
+      const connection = await HttpConnection.open(served.port);
+      connection.send(renderRequest('GET', served.target(SMALL)));
+      await until(() => Date.now() > expiry);
+      served.process.signal('SIGCONT');
+      expectRefused(await connection.answer(), 'not_distributable', 'AttestationExpired');
+      connection.destroy();
+      await attestAgain(served);
+    });
+
+    it('that another route found damage refuses even bytes in memory', async () => {
+      const served = await reused();
+      served.daemon.setReport('release.list', { total: 0, releases: [] });
+      for (let turn = 0; turn < 4; turn += 1) expect((await get(served, SMALL)).status).toBe(200);
+      const path = served.store.pathOf(small);
+      await flip(path, 17);
+      const found = await fetch(`${served.url}/v1/distribution?destination=${encodeURIComponent(SMALL)}`);
+      expect(found.status).toBe(409);
+      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryDamaged');
+      await repair(path, small);
+      await expectRecovery(served, { [SMALL]: small });
+    });
+  });
 
   describe('while a file is being sent', () => {
     it.for<readonly [string, (path: string) => Promise<void>]>([
       ['it is truncated', async (path: string) => await truncate(path, 16 * MIB)],
       ['a bit of it is flipped', async (path: string) => await flip(path, 19 * MIB)],
-    ])(
-      '%s: the connection is cut, and all bytes sent are right',
-      async ([_what, damage], { onTestFinished }) => {
-        const served = await serve(fastPath, onTestFinished, HUGE_FILES);
-        const path = served.store.pathOf(huge);
-        const download = await startSlowDownload(served.port, served.target(HUGE));
-        await damage(path);
-        const answer = await download.finish();
-        expect([answer.status, answer.headers['content-length']]).toEqual([200, String(huge.length)]);
-        expect(answer.wasCut).toBe(true);
-        expect(answer.body.equals(huge.subarray(0, answer.body.length))).toBe(true);
-        await served.untilReady(false);
-        expectRefused(await get(served, SMALL), 'not_distributable');
-        await repair(path, huge);
-        await expectRecovery(served, HUGE_FILES);
-      },
-    );
+    ])('%s: the connection is cut, and all bytes sent are right', async ([_what, damage]) => {
+      const served = await reading();
+      const path = served.store.pathOf(huge);
+      const download = await startSlowDownload(served.port, served.target(HUGE));
+      await damage(path);
+      const answer = await download.finish();
+      expect([answer.status, answer.headers['content-length']]).toEqual([200, String(huge.length)]);
+      expect(answer.wasCut).toBe(true);
+      expect(answer.body.equals(huge.subarray(0, answer.body.length))).toBe(true);
+      await served.untilReady(false);
+      expectRefused(await get(served, SMALL), 'not_distributable');
+      await repair(path, huge);
+      await expectRecovery(served, HUGE_FILES);
+    });
 
-    it('it is removed or replaced: the open file is sent to its end', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+    it('it is removed or replaced: the open file is sent to its end', async () => {
+      const served = await reading();
       const path = served.store.pathOf(huge);
       const download = await startSlowDownload(served.port, served.target(HUGE));
       await repair(path, hugeNext);
       expect((await download.finish()).body.equals(huge)).toBe(true);
+      await repair(path, huge);
+      await expectRecovery(served, HUGE_FILES);
     });
 
-    it('another release takes over: old and complete, or cut; never a mixture', async ({
-      onTestFinished,
-    }) => {
-      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+    it('another release takes over: old and complete, or cut; never a mixture', async () => {
+      const served = await reading();
       const next = await served.store.addRelease({
         releaseId: 'r2',
         files: { [SMALL]: Buffer.from(small).reverse(), [HUGE]: hugeNext },
@@ -242,14 +274,13 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       );
       // The old release is not retained, so its own path is gone.
       expect((await ask(served.port, 'GET', served.target(HUGE, 'r1'), rest)).status).toBe(404);
+      await attestAgain(served);
     });
 
-    it('another release takes over: the old one can be completed under its own path while it is retained', async ({
-      onTestFinished,
-    }) => {
-      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+    it('another release takes over: the old one can be completed under its own path while it is retained', async () => {
+      const served = await reading();
       const next = await served.store.addRelease({
-        releaseId: 'r2',
+        releaseId: 'r3',
         files: { [SMALL]: small, [HUGE]: hugeNext },
       });
       const download = await startSlowDownload(served.port, served.target(HUGE, 'r1'));
@@ -258,35 +289,34 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
         official: next,
         retained: [{ ...served.release, result: 'PASSED', channel: 'official', retained_until }],
       });
-      await served.untilReady(true, 'r2');
+      await served.untilReady(true, 'r3');
       expect((await download.finish()).body.equals(huge)).toBe(true);
       const part = await ask(served.port, 'GET', served.target(HUGE, 'r1'), [
         ['Range', 'bytes=1000-1999'],
         ['If-Range', etagOf(huge)],
       ]);
       expect([part.status, part.body.equals(huge.subarray(1000, 2000))]).toEqual([206, true]);
+      await attestAgain(served);
     });
   });
 
   describe.skipIf(!canTrace)('a disk that', () => {
-    it('fails to read is refused before the head, and used again when it works', async ({
-      onTestFinished,
-    }) => {
-      const served = await serve(fastPath, onTestFinished);
-      const path = served.store.pathOf(small);
+    it('fails to read is refused before the head, and used again when it works', async () => {
+      const served = await reading();
+      const path = served.store.pathOf(UNREAD.failing);
       const faults = await injectFaults(
         { pid: served.process.pid, path, atEnd: onTestFinished },
         'pread64:error=EIO',
       );
-      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryMissing');
+      expectRefused(await get(served, 'failing'), 'not_distributable', 'EntryMissing');
       expect((await served.untilReady(false)).reason).toBe('EntryMissing');
       expect(faults.injected).toBeGreaterThan(0);
       await faults.end();
-      await expectRecovery(served);
+      await expectRecovery(served, { failing: UNREAD.failing });
     });
 
-    it('fails in the middle of a file cuts the connection', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished, HUGE_FILES);
+    it('fails in the middle of a file cuts the connection', async () => {
+      const served = await reading();
       const path = served.store.pathOf(huge);
       const download = await startSlowDownload(served.port, served.target(HUGE));
       const faults = await injectFaults(
@@ -301,45 +331,43 @@ describe.concurrent.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       await expectRecovery(served, HUGE_FILES);
     });
 
-    it('cannot open for a limit means that this server is overloaded, not damage', async ({
-      onTestFinished,
-    }) => {
-      const served = await serve(fastPath, onTestFinished);
-      const path = served.store.pathOf(small);
+    it('cannot open for a limit means that this server is overloaded, not damage', async () => {
+      const served = await reading();
+      const path = served.store.pathOf(UNREAD.limited);
       for (const error of ['EMFILE', 'ENFILE', 'ENOMEM']) {
         const faults = await injectFaults(
           { pid: served.process.pid, path, atEnd: onTestFinished },
           `openat:error=${error}`,
         );
-        expectRefused(await get(served, SMALL), 'overloaded', undefined, error);
+        expectRefused(await get(served, 'limited'), 'overloaded', undefined, error);
         expect(faults.injected, error).toBeGreaterThan(0);
         // The release itself is not affected.
         expect((await fetch(`${served.url}/readyz`)).status, error).toBe(200);
         await faults.end();
       }
-      expect((await get(served, SMALL)).body.equals(small)).toBe(true);
+      expect((await get(served, 'limited')).body.equals(UNREAD.limited)).toBe(true);
     });
 
-    it('denies access to a file means that this entry is missing', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished);
-      const path = served.store.pathOf(small);
+    it('denies access to a file means that this entry is missing', async () => {
+      const served = await reading();
+      const path = served.store.pathOf(UNREAD.denied);
       const faults = await injectFaults(
         { pid: served.process.pid, path, atEnd: onTestFinished },
         'openat:error=EACCES',
       );
-      expectRefused(await get(served, SMALL), 'not_distributable', 'EntryMissing');
+      expectRefused(await get(served, 'denied'), 'not_distributable', 'EntryMissing');
       await served.untilReady(false);
       await faults.end();
-      await expectRecovery(served);
+      await expectRecovery(served, { denied: UNREAD.denied });
     });
 
-    it('is slow delays only the client that reads from it', async ({ onTestFinished }) => {
-      const served = await serve(fastPath, onTestFinished);
+    it('is slow delays only the client that reads from it', async () => {
+      const served = await reused();
       expect((await get(served, SMALL)).status).toBe(200);
       const path = served.store.pathOf(large);
       const faults = await injectFaults(
         { pid: served.process.pid, path, atEnd: onTestFinished },
-        'pread64:delay_enter=300000',
+        'pread64:delay_enter=2000000',
       );
       let waiting = 8;
       const slow = Array.from({ length: waiting }, async (_none, i) => {

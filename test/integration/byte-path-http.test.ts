@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   BYTE_FILES,
   BYTE_PATHS,
@@ -13,6 +13,7 @@ import {
 import { ask, HttpConnection, renderRequest, type RequestFields } from '../support/http-connection.ts';
 import type { RawAnswer } from '../support/raw-http.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
+import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const small = BYTE_FILES[SMALL]!;
@@ -140,61 +141,64 @@ describeBytePaths((served) => {
       expect(nothing.headers['transfer-encoding']).toBeUndefined();
     }
   });
-});
 
-it.each(BYTE_PATHS)('R19: Last-Modified is never later than Date (%s)', async (_name, fastPath) => {
-  const served = await startServedProcess({
-    fastPath,
-    release: { releaseId: 'r1', files: { [SMALL]: small } },
+  it('R19: Last-Modified is never later than Date', async () => {
+    const { release } = served();
+    served().attest({ official: { ...release, created_at: Math.floor(Date.now() / 1000) + 86_400 } });
+    await served().untilAttested();
+    for (const fields of [[], [['Range', 'bytes=0-1']], [['If-None-Match', '*']]] as RequestFields[]) {
+      const { headers } = await get(SMALL, fields);
+      expect(Date.parse(headers['last-modified'] ?? '')).toBeLessThanOrEqual(
+        Date.parse(headers['date'] ?? ''),
+      );
+    }
+    served().attest({ official: release });
+    await served().untilAttested();
   });
-  const ahead = Math.floor(Date.now() / 1000) + 86_400;
-  served.attest({ official: { ...served.release, created_at: ahead } });
-  await served.untilReady(true);
-  for (const fields of [[], [['Range', 'bytes=0-1']], [['If-None-Match', '*']]] as RequestFields[]) {
-    const { headers } = await ask(served.port, 'GET', served.target(SMALL), fields);
-    expect(Date.parse(headers['last-modified'] ?? '')).toBeLessThanOrEqual(Date.parse(headers['date'] ?? ''));
-  }
 });
 
-it.each(BYTE_PATHS)('R22: a 401 says how to authenticate (%s)', async (_name, fastPath) => {
-  const served = await startWithToken(fastPath, { auth: { public: 'token' } });
-  for (const fields of [[], [['Authorization', 'Bearer wrong']]] as RequestFields[]) {
-    const refused = await ask(served.port, 'GET', served.target(SMALL), fields);
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer realm="slipway"']);
-    expect(refused.headers['cache-control']).toBe('no-store');
-  }
-  expectWhole(await ask(served.port, 'GET', served.target(SMALL), [['Authorization', TOKEN_FIELD]]), small);
-});
+describe.each(BYTE_PATHS)('%s with a token', (_name, fastPath) => {
+  const served = sharedFixture(async (atEnd) => await startWithToken(fastPath, atEnd));
 
-it.each(BYTE_PATHS)('R24: the daemon sees this service, not the client (%s)', async (_name, fastPath) => {
-  const served = await startWithToken(fastPath, {});
-  await ask(served.port, 'GET', '/admin/tasks', [
-    ['Authorization', TOKEN_FIELD],
-    ['Connection', 'keep-alive, X-Hop'],
-    ['X-Hop', 'canary'],
-    ['Keep-Alive', 'timeout=canary'],
-    ['Proxy-Connection', 'canary'],
-    ['TE', 'trailers, canary'],
-    ['Cookie', 'canary'],
-    ['X-Forwarded-Host', 'canary'],
-  ]);
-  const forwarded = served.daemon.received.find(({ target }) => target.startsWith('/v1/reports/'));
-  expect(forwarded?.headers['via']).toBe('1.1 slipway');
-  expect(JSON.stringify(forwarded)).not.toContain('canary');
+  it('R22: a 401 says how to authenticate', async () => {
+    const { port } = served();
+    const target = served().target(SMALL);
+    for (const fields of [[], [['Authorization', 'Bearer wrong']]] as RequestFields[]) {
+      const refused = await ask(port, 'GET', target, fields);
+      expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer realm="slipway"']);
+      expect(refused.headers['cache-control']).toBe('no-store');
+    }
+    expectWhole(await ask(port, 'GET', target, [['Authorization', TOKEN_FIELD]]), small);
+  });
+
+  it('R24: the daemon sees this service, not the client', async () => {
+    const { port, daemon } = served();
+    await ask(port, 'GET', '/admin/tasks', [
+      ['Authorization', TOKEN_FIELD],
+      ['Connection', 'keep-alive, X-Hop'],
+      ['X-Hop', 'canary'],
+      ['Keep-Alive', 'timeout=canary'],
+      ['Proxy-Connection', 'canary'],
+      ['TE', 'trailers, canary'],
+      ['Cookie', 'canary'],
+      ['X-Forwarded-Host', 'canary'],
+    ]);
+    const forwarded = daemon.received.find(({ target }) => target.startsWith('/v1/reports/task.list'));
+    expect(forwarded?.headers['via']).toBe('1.1 slipway');
+    expect(JSON.stringify(forwarded)).not.toContain('canary');
+  });
 });
 
 const TOKEN_FIELD = 'Bearer canary-of-the-byte-path';
 
-async function startWithToken(
-  fastPath: boolean,
-  config: Readonly<Record<string, unknown>>,
-): Promise<ServedProcess> {
-  const file = join(await temporaryDirectory(), 'token');
+async function startWithToken(fastPath: boolean, atEnd: AtEnd): Promise<ServedProcess> {
+  const file = join(await temporaryDirectory(atEnd), 'token');
   await writeFile(file, TOKEN_FIELD.slice('Bearer '.length));
   return await startServedProcess({
     fastPath,
     release: { releaseId: 'r1', files: { [SMALL]: small } },
-    config: { ...config, admin: { tokenFiles: [file] } },
+    config: { auth: { public: 'token' }, admin: { tokenFiles: [file] } },
+    atEnd,
   });
 }
 

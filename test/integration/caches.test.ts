@@ -3,19 +3,26 @@ import { createRandom } from '../../demo/game/seeded-random.ts';
 import { etagOf } from '../support/byte-path.ts';
 import { CACHES, startCache } from '../support/caches.ts';
 import { startServedProcess } from '../support/served-process.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
 import { hasTool } from '../support/tools.ts';
 
 const FILE = 'TableBundles/Excel.zip';
 const bytes = createRandom(20_261_123).bytes(300_000);
 
+const origin = sharedFixture(
+  async (atEnd) =>
+    await startServedProcess({
+      fastPath: true,
+      release: { releaseId: 'r1', files: { [FILE]: bytes } },
+      atEnd,
+    }),
+);
+
 describe.each(CACHES)('%s with the configuration of the guide', (program, language, debianPackage) => {
   it.skipIf(!hasTool(program, debianPackage))(
     'stores files, and answers ranges with exactly their bytes',
     async () => {
-      const served = await startServedProcess({
-        fastPath: true,
-        release: { releaseId: 'r1', files: { [FILE]: bytes } },
-      });
+      const served = origin();
       const { port } = await startCache(program, language, served.port);
       const url = `http://127.0.0.1:${port}${served.target(FILE, 'r1')}`;
       const get = async (headers: Readonly<Record<string, string>> = {}) => {

@@ -9,12 +9,11 @@ import { createRandom } from '../../demo/game/seeded-random.ts';
 import { compareDestinations, type Destination } from '../../src/domain/release/destination.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
 import { hasTool } from '../support/tools.ts';
-import { until } from '../support/until.ts';
+import { until, WAIT_MS } from '../support/until.ts';
 
 const run = promisify(execFile);
 const GUIDE = resolve(import.meta.dirname, '../../docs/how-to/write-a-client.md');
 const TOOLS = ['bash', 'curl', 'jq', 'b3sum'];
-const SCRIPT_MS = 60_000;
 
 const RANDOM = createRandom(17);
 const FILES: Readonly<Record<string, Buffer>> = {
@@ -47,7 +46,7 @@ async function runScript(blocks: readonly string[], served: ServedProcess, cwd: 
   await writeFile(join(cwd, '.curlrc'), `connect-to = "::127.0.0.1:${served.port}"\n`);
   await run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n')], {
     cwd,
-    timeout: SCRIPT_MS,
+    timeout: WAIT_MS,
     env: { PATH: process.env['PATH'], CURL_HOME: cwd },
   });
 }

@@ -6,14 +6,17 @@ import { isLong } from '../support/long.ts';
 it('the world of the console has every state that its pages show', async () => {
   const { read, act, system } = await startConsoleWorld();
   const [first, second] = CONSOLE_RELEASES;
-  const { items: tasks } = await read('translation.tasks', { release_id: second });
-  const told = Object.fromEntries(
-    tasks.map(({ destination, status, worker_status: worker, lease_owner: owner }) => [
-      destination,
-      [status, worker, owner],
-    ]),
-  );
-  expect(told).toEqual({
+  const told = async (): Promise<unknown> => {
+    const { items: tasks } = await read('translation.tasks', { release_id: second });
+    return Object.fromEntries(
+      tasks.map(({ destination, status, worker_status: worker, lease_owner: owner }) => [
+        destination,
+        [status, worker, owner],
+      ]),
+    );
+  };
+  // Terms and runs are followed in the background.
+  await expect.poll(told).toEqual({
     [CONSOLE_FILES.published]: ['published', 'idle', null],
     [CONSOLE_FILES.stale]: ['in_progress', 'idle', null],
     [CONSOLE_FILES.drafts]: ['in_progress', 'idle', null],
@@ -27,12 +30,14 @@ it('the world of the console has every state that its pages show', async () => {
     [CONSOLE_FILES.failed]: ['failed', 'idle', null],
     [CONSOLE_FILES.skipped]: ['skipped', 'idle', null],
   });
-  expect(await read('translation.status')).toMatchObject({
-    current: { localized_release_id: `${second}-l2`, base_release_id: second },
-    automation: { state: 'followed' },
-    coverage: { blocked: 4, by_state: { stale: 10 } },
-    history: [{}, { localized_release_id: `${second}-l1` }, { localized_release_id: `${first}-l1` }],
-  });
+  await expect
+    .poll(async () => await read('translation.status'))
+    .toMatchObject({
+      current: { localized_release_id: `${second}-l2`, base_release_id: second },
+      automation: { state: 'followed' },
+      coverage: { blocked: 4, by_state: { stale: 10 } },
+      history: [{}, { localized_release_id: `${second}-l1` }, { localized_release_id: `${first}-l1` }],
+    });
   expect((await read('translation.handoff')).releases[0]).toMatchObject({ held_total: 2 });
   expect(await read('parse.status')).toMatchObject({
     carry_over: { moved: 3, unique: 1, changed: 10 },
@@ -44,9 +49,11 @@ it('the world of the console has every state that its pages show', async () => {
     deprecated: 1,
     rejected: 1,
   });
-  const ends = (await read('task.list')).items.map(({ kind, status }) => `${kind} ${status}`);
-  for (const end of ['worker-run running', 'worker-run cancelled', 'memory-import failed'])
-    expect(ends).toContain(end);
+  const ends = async (): Promise<readonly string[]> =>
+    (await read('task.list')).items.map(({ kind, status }) => `${kind} ${status}`);
+  await expect
+    .poll(ends)
+    .toEqual(expect.arrayContaining(['worker-run running', 'worker-run cancelled', 'memory-import failed']));
   await expect(act('operate', 'translation-proofread', {})).rejects.toThrow('403');
   const open = await fetch(`${system.serverUrl}/admin/`, {
     headers: { authorization: `Bearer ${consoleToken('translate')}` },

@@ -3,7 +3,7 @@ import { createRandom } from '../../demo/game/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
 import { campaignSize, campaignTimeout } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
-import { spin } from '../support/spin.ts';
+import { passTime } from '../support/pass-time.ts';
 import { startSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -37,7 +37,7 @@ describe('both processes killed at random during a sync', () => {
         await writeReleaseTree(upstream, { id: `r${round}`, files: releaseFiles(round) });
         const { task_id } = await system.control('sync');
         // The kill falls anywhere from before the first read to after the switch.
-        await spin(random.below(400));
+        await passTime(random.below(400));
         await Promise.all([system.daemon.kill(), system.server.kill()]);
         await Promise.all([system.startDaemon(), system.startServer()]);
         const ready = await system.untilReady(true);
@@ -53,7 +53,7 @@ describe('both processes killed at random during a sync', () => {
         expect(response.status === 200 || response.status === 404).toBe(true);
         if (response.status === 200) expect(bytes.equals(releaseFiles(generation).get(name)!)).toBe(true);
       }
-      await system.run('sync');
+      await system.succeed('sync');
       await expect.poll(async () => (await system.untilReady(true)).release_id).toBe(`r${ROUNDS}`);
       const output: string[] = [];
       const io = {

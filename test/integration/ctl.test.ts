@@ -9,7 +9,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
-import { HealthRead } from '../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer } from '../../src/contract/schemas/answers/health.ts';
+import { ctl as runCtl, type CtlRun } from '../support/ctl.ts';
 import { startFakeCluster } from '../support/fake-cluster.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -20,6 +21,8 @@ import { until } from '../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const ADMIN_TOKEN = 'canary-ctl-77aa';
+
+const PLUGIN = { name: 'kubectl slipway', plugin: true, version: '1.2.3' };
 
 interface Ended {
   readonly code: number | null;
@@ -45,7 +48,7 @@ async function operatedSystem(
 
 /** The state of the service as the server tells it. */
 async function stateOf({ serverUrl }: Pick<TestSystem, 'serverUrl'>): Promise<string | undefined> {
-  const health = HealthRead.parse(await (await fetch(`${serverUrl}/healthz`)).json());
+  const health = HealthAnswer.schema.parse(await (await fetch(`${serverUrl}/healthz`)).json());
   return health.service?.state;
 }
 
@@ -122,13 +125,15 @@ describe('slipway ctl in front of a real service', () => {
   it('syncs a release, follows its log and shows the served release', async () => {
     const system = await operatedSystem();
     const env = { SLIPWAY_CTL_URL: system.serverUrl, SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
-    const ctl = async (...argv: string[]): Promise<Ended> => await run('slipway', ['ctl', ...argv], env);
+    const program = async (...argv: string[]): Promise<Ended> => await run('slipway', ['ctl', ...argv], env);
+    /** In this process: that each code and text leaves a process is seen on the other commands. */
+    const ctl = async (...argv: string[]): Promise<CtlRun> => await runCtl(argv, { env });
 
-    expect(await ctl('status')).toMatchObject({
+    expect(await program('status')).toMatchObject({
       code: 1,
       out: expect.stringContaining('distributable:') as string,
     });
-    const synced = await ctl('run', 'sync', '--wait', '-o', 'json');
+    const synced = await program('run', 'sync', '--wait', '-o', 'json');
     expect([synced.code, synced.err.includes(ADMIN_TOKEN)]).toEqual([0, false]);
     const { task } = REPORTS['task.status'].answer.schema.parse(JSON.parse(synced.out));
     expect(task).toMatchObject({ kind: 'sync', status: 'succeeded' });
@@ -138,8 +143,8 @@ describe('slipway ctl in front of a real service', () => {
     expect((await ctl('tasks')).out).toContain(task.task_id);
     expect((await ctl('task', 'show', task.task_id)).out).toMatch(/status: +succeeded/);
     // It ends because the task has ended.
-    expect(await ctl('logs', '-f', '--task', task.task_id)).toMatchObject({ code: 0 });
-    expect((await ctl('doctor')).code).toBe(0);
+    expect(await program('logs', '-f', '--task', task.task_id)).toMatchObject({ code: 0 });
+    await expect.poll(async () => (await ctl('doctor')).code).toBe(0);
 
     const added = await ctl(
       'run',
@@ -164,7 +169,7 @@ describe('slipway ctl in front of a real service', () => {
     await system.daemon.kill();
     expect((await ctl('tasks')).code).toBe(5);
     await system.server.kill();
-    expect((await ctl('tasks')).code).toBe(3);
+    expect((await program('tasks')).code).toBe(3);
   });
 
   /** What these tests ask for changes nothing in the service. */
@@ -173,13 +178,10 @@ describe('slipway ctl in front of a real service', () => {
   it('as a plugin of kubectl connects through the API server, and takes the token from a Secret', async () => {
     const system = await unchanged();
     const cluster = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: portOf(system) });
-    const plugin = async (...argv: string[]): Promise<Ended> =>
-      await run(
-        'kubectl-slipway',
-        ['-n', 'games', '--token-secret', 'slipway-admin/token', ...argv],
-        cluster.env,
-      );
-    expect(await plugin('tasks')).toMatchObject({
+    const options = ['-n', 'games', '--token-secret', 'slipway-admin/token'];
+    const plugin = async (...argv: string[]): Promise<CtlRun> =>
+      await runCtl([...options, ...argv], { env: cluster.env, program: PLUGIN });
+    expect(await run('kubectl-slipway', [...options, 'tasks'], cluster.env)).toMatchObject({
       code: 0,
       err: '',
       out: expect.stringContaining('TASK') as string,
@@ -220,11 +222,11 @@ describe('slipway ctl in front of a real service', () => {
 
     const forbidden = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: null });
     const env = { ...forbidden.env, ...token };
-    expect(await run('slipway', ['ctl', '--kubectl', 'tasks'], env)).toMatchObject({
+    expect(await runCtl(['--kubectl', 'tasks'], { env })).toMatchObject({
       code: 3,
       err: expect.stringContaining('cannot forward the port: Unexpected server response: 403') as string,
     });
-    expect(await run('slipway', ['ctl', '--target', 'service/other', 'tasks'], env)).toMatchObject({
+    expect(await runCtl(['--target', 'service/other', 'tasks'], { env })).toMatchObject({
       code: 3,
       err: expect.stringContaining('service/other in namespace "team"') as string,
     });
@@ -240,11 +242,9 @@ describe('slipway ctl in front of a real service', () => {
       ready: false,
     });
     const env = { ...cluster.env, SLIPWAY_CTL_TOKEN_FILE: system.tokenFile };
-    expect(await run('slipway', ['ctl', '--kubectl', 'doctor'], env)).toMatchObject({
-      code: 0,
-      err: '',
-      out: expect.stringContaining('CHECK') as string,
-    });
+    await expect
+      .poll(async () => await runCtl(['--kubectl', 'doctor'], { env }))
+      .toMatchObject({ code: 0, err: '', out: expect.stringContaining('CHECK') as string });
     expect(cluster.calls.at(-1)).toBe(
       'UPGRADE /api/v1/namespaces/team/pods/slipway-1/portforward?ports=8081',
     );

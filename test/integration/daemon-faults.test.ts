@@ -1,6 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -11,7 +12,7 @@ import { until } from '../support/until.ts';
 
 async function servedSystem(
   ttlSeconds: number,
-  { atEnd = onTestFinished, server = {} }: { atEnd?: AtEnd; server?: Record<string, object> } = {},
+  { atEnd, server = {} }: { atEnd: AtEnd; server?: Record<string, object> },
 ): Promise<TestSystem> {
   const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
@@ -97,9 +98,12 @@ const NONSENSE: ReadonlyArray<readonly [string, RequestListener]> = [
   ['an upgrade', upgrade],
 ];
 
-describe('a daemon that fails', () => {
-  it('killed: bytes are served until the attestation expires, and again when the daemon is back', async () => {
-    const system = await servedSystem(10);
+// Each of the two waits for many seconds, so they wait at the same time.
+describe.concurrent('a daemon that fails', () => {
+  it('killed: bytes are served until the attestation expires, and again when the daemon is back', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const system = await servedSystem(20, { atEnd });
     await system.daemon.kill();
     const url = system.cdn('TableBundles/Excel.zip');
     expect((await fetch(url)).status).toBe(200);
@@ -113,8 +117,10 @@ describe('a daemon that fails', () => {
     await system.untilReady(true);
   });
 
-  it('hung: readiness answers from known state, and reports fail at their time limit', async () => {
-    const system = await servedSystem(600, { server: { daemon: { timeoutMs: 10_000 } } });
+  it('hung: readiness answers from known state, and reports fail at their time limit', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const system = await servedSystem(600, { atEnd, server: { daemon: { timeoutMs: 10_000 } } });
     system.daemon.signal('SIGSTOP');
     let isReported = false;
     const reported = fetch(`${system.serverUrl}/v1/releases`).finally(() => {
@@ -128,43 +134,56 @@ describe('a daemon that fails', () => {
     expect(report.status).toBe(503);
     expect(await report.json()).toMatchObject({ code: 'backend_unavailable' });
     system.daemon.signal('SIGCONT');
-    await expect.poll(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status).toBe(200);
+    await until(async () => (await fetch(`${system.serverUrl}/v1/releases`)).status === 200);
   });
 });
 
-describe.each([
-  ['upgrades every connection', upgrade],
-  ['sends an endless head', endlessHead],
-  ['sends endless interim answers', endlessInterim],
-])("an impostor on the daemon's port that %s", (_what, listener) => {
-  it('delays neither a control call nor the end of the server after SIGTERM', async () => {
-    const token = 'an-admin-token-of-the-test';
-    const admin = { tokenFiles: [await writeTokenFile(token)], exposeControl: true };
-    const daemon = { timeoutMs: 1500, waitSeconds: 1 };
-    const system = await servedSystem(600, { server: { admin, daemon } });
-    await system.daemon.kill();
-    await startImpostorDaemon(system, listener);
-    await until(async () => (await refreshFailures(system)) > 1);
-    const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: '{}',
-    });
-    expect(control.status).toBe(502);
-    expect(await system.server.stop()).toBe(0);
-  });
-});
+const ADMIN_TOKEN = 'an-admin-token-of-the-test';
 
-describe('a daemon that fails', () => {
-  const running = reusedFixture(async (atEnd) => await servedSystem(600, { atEnd }));
+/** A served system whose daemon was killed. An impostor answers on its port. */
+interface Impersonated {
+  readonly system: TestSystem;
+  /** Lets the impostor answer like this. */
+  readonly impersonate: (listener: RequestListener) => void;
+  /** Lets it serve the attestation of the daemon again, and waits until the server uses it. */
+  readonly restore: () => Promise<void>;
+}
+
+async function impersonated(atEnd: AtEnd): Promise<Impersonated> {
+  const admin = { tokenFiles: [await writeTokenFile(ADMIN_TOKEN, atEnd)], exposeControl: true };
+  const daemon = { timeoutMs: 1500, waitSeconds: 1 };
+  const system = await servedSystem(3600, { atEnd, server: { admin, daemon } });
+  await system.daemon.kill();
+  const envelope = await readFile(join(system.snapshotRoot, 'attest/current.json'));
+  const attest: RequestListener = ({ url }, response) => {
+    const isAsked = url?.startsWith('/v1/attestation') === true;
+    response.writeHead(isAsked ? 200 : 503, { 'content-type': 'application/vnd.dsse.envelope.v1+json' });
+    response.end(isAsked ? envelope : '');
+  };
+  let listener = attest;
+  await startImpostorDaemon(system, (request, response) => listener(request, response), atEnd);
+  return {
+    system,
+    impersonate: (next) => {
+      listener = next;
+    },
+    restore: async () => {
+      listener = attest;
+      await system.untilReady(true);
+      await until(async () => (await refreshFailures(system)) === 0);
+    },
+  };
+}
+
+describe("an impostor on the daemon's port", () => {
+  const reused = reusedFixture(impersonated);
 
   it.each(NONSENSE)(
     'answering %s does not affect serving and costs little memory',
     async (_name, listener) => {
-      const system = await running();
-      await system.daemon.kill();
+      const { system, impersonate, restore } = await reused();
       const before = await rss(system.server.pid);
-      const endImpostor = await startImpostorDaemon(system, listener);
+      impersonate(listener);
       const report = await fetch(`${system.serverUrl}/v1/releases`);
       expect(report.status).toBe(503);
       expect(report.headers.get('content-type')).toContain('application/problem+json');
@@ -172,9 +191,29 @@ describe('a daemon that fails', () => {
       expect((await fetch(system.cdn('empty.bytes'))).status).toBe(200);
       await until(async () => (await refreshFailures(system)) > 0);
       expect((await rss(system.server.pid)) - before).toBeLessThan(64 * 1024 * 1024);
-      await endImpostor();
-      await system.startDaemon();
-      await until(async () => (await refreshFailures(system)) === 0);
+      await restore();
+    },
+  );
+
+  it.each([
+    ['upgrades every connection', upgrade],
+    ['sends an endless head', endlessHead],
+    ['sends endless interim answers', endlessInterim],
+  ])(
+    'that %s delays neither a control call nor the end of the server after SIGTERM',
+    async (_what, listener) => {
+      const { system, impersonate, restore } = await reused();
+      impersonate(listener);
+      await until(async () => (await refreshFailures(system)) > 1);
+      const control = await fetch(`${system.serverUrl}/admin/control/sync`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${ADMIN_TOKEN}` },
+        body: '{}',
+      });
+      expect(control.status).toBe(502);
+      expect(await system.server.stop()).toBe(0);
+      await system.startServer();
+      await restore();
     },
   );
 });

@@ -49,6 +49,47 @@ async function expectPrivate(data: string): Promise<void> {
   expect(seen).toBeGreaterThanOrEqual(5);
 }
 
+/** Checks the answers of a daemon that runs, of which none repeats its token. @returns the token */
+async function expectReports(system: TestSystem): Promise<string> {
+  const token = (await readFile(system.daemonTokenFile, 'utf8')).trim();
+  const answer = await system.askDaemon('/v1/control/sync', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': `i${token}` },
+    body: JSON.stringify({ reason: `because ${token}`, reviewer: token }),
+  });
+  const { task_id } = (await answer.json()) as { task_id: string };
+  const report = await until(async () => {
+    const status = await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
+    const { task } = (await status.json()) as { task: { status: string } };
+    return task.status === 'succeeded' ? task : null;
+  });
+  expect(report).toMatchObject({ reason: 'because [redacted]', reviewer: '[redacted]' });
+  // On a busy machine a check can take longer than it may.
+  const doctor = await until(async () => {
+    const found = (await (await system.askDaemon(`/v1/reports/daemon.doctor`)).json()) as {
+      checks: Array<{ id: string; status: string }>;
+    };
+    return found.checks.every(({ status }) => status !== 'failing') && found;
+  });
+  expect(doctor.checks.map((check) => check.id)).toEqual(
+    expect.arrayContaining([
+      'database.main',
+      'store.writable',
+      'attestation',
+      'upstream',
+      'tasks.lanes',
+      'clock',
+    ]),
+  );
+  const log = (await (await system.askDaemon(`/v1/reports/daemon.logs?tail=1000`)).json()) as {
+    lines: Array<{ msg: string }>;
+  };
+  expect(log.lines.map((line) => line.msg)).toEqual(
+    expect.arrayContaining(['sync started', 'sync succeeded']),
+  );
+  return token;
+}
+
 describe('the daemon as a process', () => {
   it('ends with 0 on SIGTERM, also in the middle of a sync, and resumes the sync later', async () => {
     const system = await daemonSystem();
@@ -77,7 +118,7 @@ describe('the daemon as a process', () => {
     expect(tasks.items).toMatchObject([{ kind: 'restart', status: 'succeeded' }]);
   });
 
-  it('keeps its files from all other users, and requires the token that it creates, unless that is turned off', async () => {
+  it('keeps its files and its token from all others, and requires the token, unless that is turned off', async () => {
     const system = await daemonSystem();
     const data = join(system.directory, 'data');
     await mkdir(data, { mode: 0o777 });
@@ -91,11 +132,14 @@ describe('the daemon as a process', () => {
     expect(await withoutToken('/v1/control/sync', { method: 'POST' })).toBe(401);
     expect(await withoutToken('/healthz')).toBe(200);
     expect((await system.askDaemon('/v1/reports/task.list')).status).toBe(200);
-    const token = await readFile(system.daemonTokenFile, 'utf8');
+    const token = await expectReports(system);
     expect(await daemon.stop()).toBe(0);
+    expect(has(daemon.lines, '"request_id":"i[redacted]"')).toBe(true);
+    expect(has(daemon.lines, token)).toBe(false);
+    expect((await readFile(join(data, 'main.db'))).includes(token)).toBe(false);
     await startWith(system, '--requireToken=false');
     expect(await withoutToken('/v1/reports/task.list')).toBe(200);
-    expect(await readFile(system.daemonTokenFile, 'utf8')).toBe(token);
+    expect((await readFile(system.daemonTokenFile, 'utf8')).trim()).toBe(token);
   });
 
   it('warns of weak secrets at its start and in the doctor, and refuses them when it is strict', async () => {
@@ -107,14 +151,16 @@ describe('the daemon as a process', () => {
     const daemon = await startWith(system, ...flags);
     expect(has(daemon.lines, `${key}: every user of this machine can read the private key`)).toBe(true);
     expect(has(daemon.lines, `${tokenFile}: the token has 5 characters`)).toBe(true);
-    const answer = await fetch(`${daemon.url}/v1/reports/daemon.doctor`, {
-      headers: { authorization: 'Bearer short' },
-    });
-    const { checks } = (await answer.json()) as { checks: Array<{ id: string; message: string }> };
-    expect(checks.find(({ id }) => id === 'secrets')).toMatchObject({
-      status: 'degraded',
-      message: expect.stringMatching(/private key.*5 characters/),
-    });
+    const secrets = async (): Promise<unknown> => {
+      const answer = await fetch(`${daemon.url}/v1/reports/daemon.doctor`, {
+        headers: { authorization: 'Bearer short' },
+      });
+      const { checks } = (await answer.json()) as { checks: Array<{ id: string }> };
+      return checks.find(({ id }) => id === 'secrets');
+    };
+    await expect
+      .poll(secrets)
+      .toMatchObject({ status: 'degraded', message: expect.stringMatching(/private key.*5 characters/) });
     await daemon.stop();
     const error = await startWith(system, ...flags, '--strict=true').catch((failure: unknown) => failure);
     const { failed } = error as StartError;
@@ -125,49 +171,6 @@ describe('the daemon as a process', () => {
     await chmod(key, 0o600);
     await writeFile(tokenFile, 'a-token-of-more-than-16-characters');
     await startWith(system, ...flags, '--strict=true');
-  });
-
-  it('answers its own reports as the contract says, and writes its token to no log and no record', async () => {
-    const system = await daemonSystem();
-    const daemon = await system.startDaemon();
-    const token = (await readFile(system.daemonTokenFile, 'utf8')).trim();
-    const answer = await system.askDaemon('/v1/control/sync', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-request-id': `i${token}` },
-      body: JSON.stringify({ reason: `because ${token}`, reviewer: token }),
-    });
-    const { task_id } = (await answer.json()) as { task_id: string };
-    const report = await until(async () => {
-      const status = await system.askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
-      const { task } = (await status.json()) as { task: { status: string } };
-      return task.status === 'succeeded' ? task : null;
-    });
-    expect(report).toMatchObject({ reason: 'because [redacted]', reviewer: '[redacted]' });
-    const doctor = (await (await system.askDaemon(`/v1/reports/daemon.doctor`)).json()) as {
-      status: string;
-      checks: Array<{ id: string; status: string }>;
-    };
-    expect(doctor.checks.filter((check) => check.status === 'failing')).toEqual([]);
-    expect(doctor.checks.map((check) => check.id)).toEqual(
-      expect.arrayContaining([
-        'database.main',
-        'store.writable',
-        'attestation',
-        'upstream',
-        'tasks.lanes',
-        'clock',
-      ]),
-    );
-    const log = (await (await system.askDaemon(`/v1/reports/daemon.logs?tail=1000`)).json()) as {
-      lines: Array<{ msg: string }>;
-    };
-    expect(log.lines.map((line) => line.msg)).toEqual(
-      expect.arrayContaining(['sync started', 'sync succeeded']),
-    );
-    expect(await daemon.stop()).toBe(0);
-    expect(has(daemon.lines, '"request_id":"i[redacted]"')).toBe(true);
-    expect(has(daemon.lines, token)).toBe(false);
-    expect((await readFile(join(system.directory, 'data', 'main.db'))).includes(token)).toBe(false);
   });
 
   it('listens on a Unix socket that others cannot open, with a token', async () => {
@@ -223,15 +226,15 @@ describe('the daemon as a process', () => {
       };
       return doctor.checks.find(({ id }) => id === 'database.main');
     };
-    expect(await check()).toMatchObject({
+    await expect.poll(check).toMatchObject({
       status: 'degraded',
       message: expect.stringContaining(join(data, kept[0] ?? '')) as unknown,
     });
     // The release of the volume is adopted, verified again and attested.
     await expect.poll(async () => (await system.askDaemon('/v1/attestation')).status).toBe(200);
-    expect(await system.run('sync')).toMatchObject({ status: 'succeeded', result: { unchanged: true } });
+    expect(await system.succeed('sync')).toMatchObject({ result: { unchanged: true } });
     await daemon.stop();
     await system.startDaemon();
-    expect(await check()).toMatchObject({ status: 'ok' });
+    await expect.poll(check).toMatchObject({ status: 'ok' });
   });
 });

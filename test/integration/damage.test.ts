@@ -74,10 +74,12 @@ it('is found by a request to the server, and daemon, attestation and reports agr
     expect(reason).toBe('EntryDamaged');
     return message.includes('withdraws') && message.includes(`1 entry: ${BAD}`);
   });
-  expect(await verification(system)).toMatchObject({
-    status: 'failing',
-    message: `1 damaged file in release r90_one: ${BAD}. Run repair.`,
-  });
+  await expect
+    .poll(async () => await verification(system))
+    .toMatchObject({
+      status: 'failing',
+      message: `1 damaged file in release r90_one: ${BAD}. Run repair.`,
+    });
   expect(await report(system, 'release.status')).toMatchObject({
     official: { integrity: 'damaged', damaged: [BAD], damaged_count: 1 },
     attestation: { authorizes: { official: null } },
@@ -94,7 +96,7 @@ it('is found by a request to the server, and daemon, attestation and reports agr
   await system.untilReady(true);
   expect((await fetch(url)).status).toBe(200);
   expect((await statement(system)).official).not.toHaveProperty('failure');
-  expect(await verification(system)).toMatchObject({ status: 'ok' });
+  await expect.poll(async () => await verification(system)).toMatchObject({ status: 'ok' });
   expect(await report(system, 'release.status')).toMatchObject({
     official: { integrity: 'ok', damaged: [], damaged_count: 0 },
     attestation: { authorizes: { official: 'r90_one' } },

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createMemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
+import { MemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { statementOfEnvelope } from '../../src/releases/records/attestation-repository.ts';
 import { proposal, trust } from '../support/memory-records.ts';
 import { termFields } from '../support/refusal-place.ts';
@@ -92,7 +92,7 @@ it('a bad value in another database is refused by its name, and nothing else is'
   expect((await get(`translation/memory/query${text}`)).status).toBe(200);
   await system.daemon.stop();
   const main = join(system.directory, 'data', 'memory.db');
-  const files = createMemoryFiles({ main, root: main });
+  const files = new MemoryFiles({ main, root: main });
   trust(files, proposal('はい', '是'));
   files.close();
   damage(system, 'memory.db', `UPDATE record SET record_id = 'no id at all'`);

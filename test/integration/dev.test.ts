@@ -59,14 +59,17 @@ function spawnDev({ directory, env }: Checkout, data: string, args: readonly str
     output += chunk.toString();
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
+  // A process can end before its last lines are read. One that is killed can leave others with its output for a moment.
+  let closed: number | null = null;
+  const whole = once(child, 'close').then(([code]) => (closed = code as number | null));
   const stop = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode === null) child.kill(signal);
-    return await exited;
+    return await (signal === 'SIGKILL' ? exited : whole);
   };
   onTestFinished(async () => {
     await stop('SIGTERM');
   });
-  return { output: () => output, stop, exitCode: () => child.exitCode };
+  return { output: () => output, stop, exitCode: () => closed };
 }
 
 async function startDev(checkout: Checkout, data: string): Promise<DevRun> {
@@ -269,7 +272,7 @@ async function expectThirdPlayed(
   expect(played.code).toBe(0);
   expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
   expect(played.output).toContain(
-    'The localized release 1.67.412528-r91_demo-l1 has followed automatically.',
+    'The localized release 1.67.412528-r91_demo-l1 was published automatically.',
   );
   expect(played.output).toMatch(
     /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,
@@ -380,7 +383,7 @@ describe('slipway dev', () => {
     },
   );
 
-  it('stays up, unready, while upstream is closed, says why, and serves once a sync succeeds', async () => {
+  it('stays up, unready, while upstream is closed, says why and how to sync, and serves by itself once upstream opens', async () => {
     const upstream = await closedUpstream();
     const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
     const data = join(await temporaryDirectory(), 'data');
@@ -396,24 +399,13 @@ describe('slipway dev', () => {
     expect(dev.output()).toContain(`Metrics:   ${unserved.metrics_url}`);
     expect(dev.output()).toContain(`Daemon:    ${unserved.daemon_url}\n`);
     expect(dev.output()).toContain(`${unserved.daemon_metrics_url} (its metrics)`);
-    upstream.closed.clear();
-    const [, line = ''] = /To sync now:\n {2}(.*)\n/.exec(dev.output()) ?? [];
-    await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });
-    const { summary } = await untilServed(dev, data);
-    expect(summary.release_id).toBe('r90_dev');
-    expect(await dev.stop('SIGTERM')).toBe(0);
-  });
-
-  it('fetches the first release by itself once upstream opens', async () => {
-    const upstream = await closedUpstream();
-    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
-    const data = join(await temporaryDirectory(), 'data');
-    const dev = spawnDev(checkout, data, ['--upstream', `${upstream.url}/info.json`]);
-    await until(() => dev.output().includes('To sync now:') || dev.exitCode() !== null);
+    const [, line = ''] = await until(() => /To sync now:\n {2}(.*)\n/.exec(dev.output()));
     upstream.closed.clear();
     const { summary } = await untilServed(dev, data);
     expect(summary.release_id).toBe('r90_dev');
     expect((await fetch(`${summary.server_url}/readyz`)).status).toBe(200);
+    await run('sh', ['-c', line], { cwd: checkout.directory, env: checkout.env });
+    expect(await dev.stop('SIGTERM')).toBe(0);
   });
 
   it('serves the release of a bundle that was imported into a folder, and an edge of it copies the release', async () => {
@@ -472,7 +464,7 @@ describe('slipway dev', () => {
     );
   });
 
-  it.each(['/missing/folder', 'no-folder', 'ftp://example.test/x'])(
+  it.each(['no-folder', 'ftp://example.test/x'])(
     'refuses the upstream %s before it creates anything',
     async (upstream) => {
       const checkout = await makeCheckout({ prepared: true, sources: 'linked' });

@@ -4,7 +4,7 @@ import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
 import { campaignSize, campaignTimeout } from '../support/long.ts';
 import type { ReleaseFiles } from '../support/release-tree.ts';
-import { spin } from '../support/spin.ts';
+import { passTime } from '../support/pass-time.ts';
 import type { TestSystem } from '../support/system.ts';
 
 const ROUNDS = campaignSize(3, 50);
@@ -54,7 +54,7 @@ describe('an edge whose processes are killed at random while it follows its orig
       for (let round = 1; round <= ROUNDS; round += 1) {
         await world.publish(`r${round}`, releaseFiles(round));
         // The kill falls anywhere from before the look at the origin to after the switch.
-        await spin(random.below(1500));
+        await passTime(random.below(1500));
         await Promise.all([edge.daemon.kill(), edge.server.kill()]);
         await Promise.all([edge.startDaemon(), edge.startServer()]);
         const generation = await generationOf(edge);

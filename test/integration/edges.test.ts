@@ -12,7 +12,7 @@ import { createKeyPair } from '../support/attestations.ts';
 import { bytesOf, publicKeyOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
 import { sampleFiles } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { CDN_HOST, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -76,6 +76,9 @@ async function startShared(atEnd: AtEnd): Promise<SharedWorld> {
     world.startEdge({ atEnd, daemon: { sync: { intervalSeconds: 0 } } }),
     world.startEdge({ atEnd, slipway: { pollSeconds: 3600 }, daemon: { sync: { intervalSeconds: 0 } } }),
   ]);
+  // From here on the quiet one asks the origin for nothing by itself.
+  await untilServed(quiet, first.id);
+  await quiet.succeed('sync');
   return { world, edge, quiet };
 }
 
@@ -195,6 +198,7 @@ describe('an edge', () => {
     expect(filesAsked(world)).toHaveLength(changed.length);
 
     // While nothing changes, each look is one small request, whose answer has no body.
+    await until(() => world.proxy.seen.at(-1)?.status === 304);
     const before = world.proxy.seen.length;
     await until(() => world.proxy.seen.length >= before + 3);
     const idle = world.proxy.seen.slice(before).filter(({ path }) => path === '/v1/release');
@@ -271,7 +275,7 @@ describe('an edge', () => {
     const localized = async (system: TestSystem): Promise<number> =>
       (await fetch(`${system.serverUrl}/v1/distribution?channel=localized&limit=1`)).status;
     expect(await localized(edge)).toBe(200);
-    await world.origin.run('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
+    await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'wrong' });
     await until(async () => (await localized(world.origin)) === 409);
     await until(async () => (await localized(edge)) === 409);
     await untilServed(edge, id);
@@ -300,32 +304,47 @@ describe('an edge', () => {
     await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'the end of the test' });
   });
 
-  it('has the bytes of an announced release before it becomes current, and switches at the stated time', async () => {
-    const announceSeconds = 12;
-    const world = await startOrigin({ id: 'r1', files: FILES }, { releases: { announceSeconds } });
+  it('has the bytes of an announced release before it becomes current, takes an announcement back, and switches at the stated time', async () => {
+    const releases = { announceSeconds: 3600, switchLeadSeconds: 12 };
+    const world = await startOrigin({ id: 'r1', files: FILES }, { releases });
     const edge = await world.startEdge();
     await untilServed(edge, 'r1');
-    await world.offer('r2', NEXT);
-    const task = await world.origin.run('sync');
-    expect(task.status).toBe('succeeded');
-    // Both clocks are the one of this machine.
-    await until(
-      async () => (await ask<Announcing>(world.origin, '/v1/release')).announced?.release_id === 'r2',
-    );
-    const { announced } = await ask<Announcing>(world.origin, '/v1/release');
-    const currentAt = announced?.current_at ?? 0;
-    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced?.current_at === currentAt);
-    const bytes = await bytesOf(edge, 'r2', EXCEL);
-    const { release } = await ask<CurrentRelease>(edge, '/v1/release');
-    // On a machine that stood still meanwhile, the time has come.
-    if (Date.now() / 1000 < currentAt) expect(release.release_id).toBe('r1');
-    expect(bytes).toEqual(NEXT.get(EXCEL));
-    // An edge needs no answer of its origin for the switch.
-    world.proxy.isDown = true;
-    await untilServed(edge, 'r2');
-    expect(Date.now() / 1000).toBeGreaterThanOrEqual(currentAt);
-    await untilServed(world.origin, 'r2');
-    world.proxy.isDown = false;
+    const announcedBy = async (system: TestSystem): Promise<Announcing['announced']> =>
+      (await ask<Announcing>(system, '/v1/release')).announced;
+    const announce = async (id: string, excel: Buffer): Promise<void> => {
+      await world.offer(id, new Map([...NEXT, [EXCEL, excel]]));
+      await world.origin.succeed('sync');
+      await until(async () => (await announcedBy(edge))?.release_id === id);
+      // Both clocks are the one of this machine.
+      expect((await announcedBy(edge))?.current_at).toBe((await announcedBy(world.origin))?.current_at);
+      expect(await bytesOf(edge, id, EXCEL)).toEqual(excel);
+    };
+    await announce('r2', Buffer.from('new excel'));
+    await untilServed(edge, 'r1');
+    await world.offer('r1', FILES);
+    await world.origin.succeed('sync');
+    await until(async () => (await announcedBy(edge)) === null);
+    await until(async () => (await bytesOf(edge, 'r2', EXCEL)) === 404);
+    await untilServed(edge, 'r1');
+
+    for (let number = 3, isLate = true; isLate; number += 1) {
+      const id = `r${number}`;
+      await announce(id, Buffer.from(`excel ${number}`));
+      const { result } = await world.origin.succeed('refresh', { args: [`current=${id}`] });
+      const currentAt = Number(result?.['current_at']);
+      await until(async () => {
+        const announced = await announcedBy(edge);
+        return announced?.current_at === currentAt || announced === null;
+      });
+      // An edge needs no answer of its origin for the switch.
+      world.proxy.isDown = true;
+      // On a machine that stood still meanwhile, the edge can learn of the time after it. Then there is another release.
+      isLate = Date.now() / 1000 >= currentAt;
+      await untilServed(edge, id);
+      expect(Date.now() / 1000).toBeGreaterThanOrEqual(currentAt);
+      await untilServed(world.origin, id);
+      world.proxy.isDown = false;
+    }
     expect(await bytesOf(edge, 'r1', EXCEL)).toEqual(FILES.get(EXCEL));
   });
 
@@ -352,18 +371,21 @@ describe('an edge', () => {
     expect(await bytesOf(edge, second, 'TableBundles/Copy.zip')).toEqual(Buffer.from('new excel'));
   });
 
-  it('takes an announcement back when its origin does', async () => {
-    const world = await startOrigin({ id: 'r1', files: FILES }, { releases: { announceSeconds: 3600 } });
-    const edge = await world.startEdge();
-    await untilServed(edge, 'r1');
-    await world.offer('r2', NEXT);
-    await world.origin.run('sync');
-    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced?.release_id === 'r2');
-    await world.offer('r1', FILES);
-    await world.origin.run('sync');
-    await until(async () => (await ask<Announcing>(edge, '/v1/release')).announced === null);
-    await until(async () => (await bytesOf(edge, 'r2', EXCEL)) === 404);
-    await untilServed(edge, 'r1');
+  it('is the origin of further edges, which trust its key and follow its switches', async () => {
+    const parts = await shared();
+    const { world, edge } = parts;
+    const first = await begin(parts);
+    const further = await startSystem({
+      upstream: {
+        kind: 'slipway',
+        slipway: { url: edge.serverUrl, trustedKeys: [publicKeyOf(edge)], pollSeconds: 1 },
+      },
+    });
+    await untilServed(further, first);
+    const second = newId();
+    await world.publish(second, NEXT);
+    await untilServed(further, second);
+    await expectSame(further, world.origin, NEXT);
   });
 
   it('does not copy damage of the disk of its origin', async () => {
@@ -371,11 +393,13 @@ describe('an edge', () => {
     const { world, edge } = parts;
     const id = await begin(parts);
     const movie = FILES.get(MOVIE) ?? Buffer.alloc(0);
+    const before = world.proxy.seen.length;
     await damage(world.origin, movie);
     await world.origin.untilReady(false);
-    const before = world.proxy.seen.length;
+    // The edge learns of it, and looks again.
     await until(() => world.proxy.seen.slice(before).some(({ status }) => status === 200));
-    await until(() => world.proxy.seen.length >= before + 3);
+    const looks = world.proxy.seen.length;
+    await until(() => world.proxy.seen.length >= looks + 3);
     await untilServed(edge, id);
     expect(await bytesOf(edge, id, MOVIE)).toEqual(movie);
     await heal(world.origin, movie);
@@ -430,7 +454,6 @@ describe('a new edge', () => {
     world.proxy.change = null;
     await edge.succeed('sync');
     await untilServed(edge, 'r1');
-    expect((await fetch(`${edge.serverUrl}/readyz`)).status).toBe(200);
     await expectSame(edge, world.origin, FILES);
     await expectVerified(world, edge);
   });
@@ -607,7 +630,12 @@ describe('an edge without its origin', () => {
       slipway: { maxAttestationAgeSeconds: 15 },
       daemon: { attestation: { ttlSeconds: 10 } },
     });
-    await untilServed(edge, id);
+    // An attestation of the origin that is too old before the edge has started is of no use to it.
+    await until(async () => {
+      await world.origin.succeed('refresh');
+      await untilServed(edge, id, 5_000);
+      return true;
+    });
     world.proxy.isDown = true;
     const { attestation } = await ask<{ attestation: { payload: string } }>(world.origin, '/v1/release');
     const issuedAt = (

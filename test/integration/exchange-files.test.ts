@@ -1,13 +1,15 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ctl, type CtlRun } from '../support/ctl.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
 
 const TOKENS = { all: 'exchange-token-4711', translator: 'translator-token-4711' };
+const RECORDS = 20_000;
 const LANGUAGES = ['--source-language', 'ja', '--target-language', 'zh-Hans'];
 const TERMS =
   'source,translation,aliases,status\n先生,老师,せんせい,approved\n生徒,学生,,draft\n敵,敌,,deprecated\n';
@@ -23,15 +25,16 @@ interface World {
 }
 
 /** A system without releases, and `slipway ctl` in front of its server. */
-async function world(): Promise<World> {
-  const tokenFile = await writeTokenFile(TOKENS.all);
-  const translator = await writeTokenFile(TOKENS.translator);
+async function world(atEnd: AtEnd = onTestFinished): Promise<World> {
+  const tokenFile = await writeTokenFile(TOKENS.all, atEnd);
+  const translator = await writeTokenFile(TOKENS.translator, atEnd);
   const system = await startSystem({
     upstream: { kind: 'none' },
     server: {
       admin: { tokenFiles: [tokenFile], exposeControl: true },
       auth: { tokens: [{ file: translator, id: 'lin', allow: ['translate'] }] },
     },
+    atEnd,
   });
   const runWith =
     (file: string) =>
@@ -41,7 +44,13 @@ async function world(): Promise<World> {
   await until(async () => (await run('report', 'translation.memory.summary')).code === 0);
   const exchange = join(system.directory, 'data/exchange');
   await mkdir(exchange, { recursive: true });
-  return { system, exchange, desk: await temporaryDirectory(), run, runAsTranslator: runWith(translator) };
+  return {
+    system,
+    exchange,
+    desk: await temporaryDirectory(atEnd),
+    run,
+    runAsTranslator: runWith(translator),
+  };
 }
 
 async function counts({ run }: World, report: string): Promise<unknown> {
@@ -49,9 +58,14 @@ async function counts({ run }: World, report: string): Promise<unknown> {
   return (JSON.parse(out) as { counts: unknown }).counts;
 }
 
+/** Only one test adds terms to its Glossary. */
+const shared = reusedFixture(world);
+/** Only one test adds terms to its Glossary; the tests have records of their own. */
+const killable = reusedFixture(world);
+
 describe('slipway ctl', () => {
   it('brings a Glossary in from a local file and takes it out again, through the ordinary actions', async () => {
-    const all = await world();
+    const all = await shared();
     const { desk, run } = all;
     const file = join(desk, 'terms.csv');
     await writeFile(file, TERMS);
@@ -89,8 +103,9 @@ describe('slipway ctl', () => {
   });
 
   it('runs the jobs on the exchange folder, and says where the file is', async () => {
-    const all = await world();
+    const all = await killable();
     const { exchange, run, runAsTranslator } = all;
+    const before = await recordsOf(all);
     const record = {
       source_language: 'ja',
       target_language: 'zh-Hans',
@@ -110,7 +125,7 @@ describe('slipway ctl', () => {
       code: 4,
       err: expect.stringContaining('review'),
     });
-    expect(await counts(all, 'translation.memory.summary')).toMatchObject({ candidate: 1, trusted: 0 });
+    expect(await recordsOf(all)).toEqual({ ...before, candidate: before.candidate + 1 });
     const trusted = await run('memory', 'import', 'a.jsonl', '--trusted', '--reviewer', 'mika');
     expect(trusted.out).toMatch(/1 confirmed/);
     const exported = await run('memory', 'export', 'out/all.tmx', '--state', 'trusted');
@@ -124,7 +139,7 @@ describe('slipway ctl', () => {
   });
 
   it('says line and reason of a file that is refused, with the exit codes of other commands', async () => {
-    const { desk, exchange, run } = await world();
+    const { desk, exchange, run } = await shared();
     const broken = join(desk, 'broken.csv');
     await writeFile(broken, 'source,translation\n先生,"老师\n');
     expect(await run('glossary', 'import', broken, ...LANGUAGES)).toMatchObject({
@@ -156,42 +171,58 @@ describe('slipway ctl', () => {
   });
 });
 
+interface Records {
+  readonly candidate: number;
+  readonly trusted: number;
+}
+
+async function recordsOf(all: World): Promise<Records> {
+  const { candidate, trusted } = (await counts(all, 'translation.memory.summary')) as Records;
+  return { candidate, trusted };
+}
+
 describe('a daemon that is killed during an import', () => {
   it('continues it after its start, and has every record once', async () => {
-    const all = await world();
+    const all = await killable();
     const { system, exchange, run } = all;
-    const lines = Array.from({ length: 20_000 }, (_, at) =>
-      JSON.stringify({
-        source_language: 'ja',
-        target_language: 'zh-Hans',
-        source_text: `文${at}`,
-        target_text: `句${at}`,
-      }),
-    );
-    await writeFile(join(exchange, 'a.jsonl'), lines.join('\n'));
-    const schedule = { id: 's', group: 'i18n', action: 'memory-import', delay_seconds: 86_400 };
-    await system.control('schedule-add', { ...schedule, args: ['file=a.jsonl'] });
-    await system.control('schedule-run', { id: 's' });
-    const task = async (): Promise<Record<string, unknown>> => {
-      const { out } = await run('report', 'task.list', '-o', 'json');
-      const { items } = JSON.parse(out) as { items: Record<string, unknown>[] };
-      return items.find(({ kind }) => kind === 'memory-import') ?? {};
+    const candidates = async (): Promise<number> => (await recordsOf(all)).candidate;
+    /** Kills the daemon in the middle of an import. @returns the result of the import */
+    const importKilled = async (name: string): Promise<Record<string, unknown>> => {
+      const lines = Array.from({ length: RECORDS }, (_, at) =>
+        JSON.stringify({
+          source_language: 'ja',
+          target_language: 'zh-Hans',
+          source_text: `${name}文${at}`,
+          target_text: `句${at}`,
+        }),
+      );
+      await writeFile(join(exchange, `${name}.jsonl`), lines.join('\n'));
+      const schedule = { id: name, group: 'i18n', action: 'memory-import', delay_seconds: 86_400 };
+      await system.control('schedule-add', { ...schedule, args: [`file=${name}.jsonl`] });
+      const before = await candidates();
+      await system.control('schedule-run', { id: name });
+      await until(async () => (await candidates()) > before + 200);
+      await system.daemon.kill();
+      await system.startDaemon();
+      const task = await until(async () => {
+        const { code, out } = await run('report', 'task.list', '-o', 'json');
+        const { items } = JSON.parse(out) as { items: Array<Record<string, unknown>> };
+        const found = items.find(({ kind }) => kind === 'memory-import');
+        return code === 0 && found?.['status'] === 'succeeded' && found;
+      });
+      expect(await candidates()).toBe(before + RECORDS);
+      return task['result'] as Record<string, unknown>;
     };
-    const candidates = async (): Promise<number> =>
-      ((await counts(all, 'translation.memory.summary')) as { candidate: number }).candidate;
-    await until(async () => (await candidates()) > 200);
-    await system.daemon.kill();
-    await system.startDaemon();
-    await until(async () => {
-      const { code } = await run('report', 'translation.memory.summary');
-      return code === 0 && (await task())['status'] === 'succeeded';
-    });
-    const { counts: outcomes, ...result } = (await task())['result'] as {
-      counts: { added: number; unchanged: number };
+    const unchangedOf = ({ counts: outcomes }: Record<string, unknown>): number => {
+      const { added, unchanged } = outcomes as { added: number; unchanged: number };
+      expect(added + unchanged).toBe(RECORDS);
+      return unchanged;
     };
-    expect(result).toMatchObject({ issues: [] });
-    expect(outcomes.unchanged).toBeGreaterThan(200);
-    expect(outcomes.added + outcomes.unchanged).toBe(20_000);
-    expect(await candidates()).toBe(20_000);
+    // On a busy machine an import can end before the daemon is killed.
+    for (let round = 0; ; round += 1) {
+      const result = await importKilled(`import-${round}`);
+      expect(result).toMatchObject({ issues: [] });
+      if (unchangedOf(result) > 200) break;
+    }
   });
 });

@@ -50,7 +50,6 @@ function expectQuietStart(system: TestSystem): void {
 
 describe('a healthy first start', () => {
   it.each<readonly [string, (system: TestSystem) => Promise<unknown>]>([
-    ['both', async (system) => await Promise.all([system.startServer(), system.startDaemon()])],
     [
       'the daemon when the server misses it',
       async (system) => {
@@ -89,8 +88,8 @@ const RESTARTS: ReadonlyArray<readonly [string, (system: TestSystem) => Promise<
   ['both', async (system) => await Promise.all([system.startServer(), system.startDaemon()])],
 ];
 
-describe('a healthy restart', () => {
-  it('logs no warning, neither at the end nor at the next start, in every order', async () => {
+describe('a healthy first start of both, and a restart', () => {
+  it('log no warning, neither at the end nor at the next start, in every order', async () => {
     const system = await prepare();
     await Promise.all([system.startDaemon(), system.startServer()]);
     await untilHealthy(system);

@@ -64,12 +64,14 @@ async function open(destination: keyof typeof FILES) {
     },
     /** Lets a worker fill the unit from the Translation Memory, and gives the author of its target. */
     reuse: async (token: string): Promise<unknown> => {
-      const body = { provider: 'memory-only', task_id };
-      expect((await act(token, 'translation-worker-run', body)).status).toBe(202);
-      return await until(async () => {
-        const { translation } = await unitOf();
-        return translation?.['target_text'] === null ? null : (translation?.['author'] ?? null);
-      });
+      const answer = await act(token, 'translation-worker-run', { provider: 'memory-only', task_id });
+      expect(answer.status).toBe(202);
+      // Until its task has ended, the worker can hold a lease.
+      const run = await world.system.ended({ task_id: String(answer.body['task_id']) });
+      expect(run.status).toBe('succeeded');
+      const { translation } = await unitOf();
+      expect(translation?.['target_text']).not.toBeNull();
+      return translation?.['author'];
     },
     accept: async (token: string): Promise<Answer> => {
       const { translation } = await unitOf();

@@ -2,7 +2,9 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generateGameRoot, type GameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
+import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
+import { until } from '../support/until.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 
 const PLATFORMS = ['Android', 'iOS', 'Windows'];
@@ -15,12 +17,9 @@ interface GameUpstream {
 }
 
 /** Starts an upstream in the layout of game clients, and a system that syncs from it. */
-async function startGameUpstream(
-  closed: boolean,
-  server: Readonly<Record<string, object>> = {},
-): Promise<GameUpstream> {
+async function startGameUpstream(closed: boolean, atEnd: AtEnd): Promise<GameUpstream> {
   const upstream = await startUpstreamServer();
-  onTestFinished(async () => await upstream.close());
+  atEnd(async () => await upstream.close());
   const publish = (name: string): GameRoot => {
     const root = generateGameRoot(name, PLATFORMS);
     for (const [path, bytes] of root.files) upstream.files.set(`${name}/${path}`, bytes);
@@ -36,7 +35,8 @@ async function startGameUpstream(
       backoffBaseMs: 5,
       backoffCapMs: 50,
     },
-    server,
+    server: { launcher: { exclude: ['{Android,iOS}_PatchPack/**', 'MediaResources/**'] } },
+    atEnd,
   });
   return { system, upstream, publish };
 }
@@ -67,28 +67,44 @@ async function doctorMessage(system: TestSystem): Promise<string> {
   return `${check?.status}: ${check?.message}`;
 }
 
-describe('an upstream of game clients', () => {
-  it('is synced from its binary catalogs, and every file reaches a client', async () => {
-    const { system, publish } = await startGameUpstream(false);
-    expect((await system.untilReady(true)).release_id).toBe('r90_one');
-    const root = generateGameRoot('r90_one', PLATFORMS);
-    await downloadAsClient(system, root);
-    const page = (await (await fetch(`${system.serverUrl}/v1/resources?limit=1000`)).json()) as {
-      items: Array<{ destination: string }>;
-    };
-    const served = page.items.map((item) => item.destination);
-    expect(served.toSorted()).toEqual([...root.files.keys()].toSorted());
+/** A task can be reported before its line of the log was read. */
+async function untilLogged({ daemon }: TestSystem, code: string): Promise<void> {
+  await until(() => daemon.lines.some((line) => line.includes(code)));
+}
 
-    const next = publish('r91_two');
-    await system.succeed('sync');
-    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r91_two');
-    await downloadAsClient(system, next);
+describe('an upstream of game clients', () => {
+  /** Each test ends with a served release. */
+  const opened = reusedFixture(async (atEnd) => await startGameUpstream(false, atEnd));
+
+  it('is refused if its catalog is damaged, or a file is not what the catalog states', async () => {
+    const { system, upstream, publish } = await opened();
+    await system.untilReady(true);
+    publish('r91_two');
+    const catalog = 'r91_two/Windows_PatchPack/BundlePackingInfo.bytes';
+    const whole = upstream.files.get(catalog) ?? Buffer.alloc(0);
+    upstream.files.set(catalog, whole.subarray(0, whole.length - 9));
+    const damaged = await system.run('sync');
+    expect(damaged).toMatchObject({ status: 'failed', failure_code: 'catalog_invalid' });
+    expect(damaged.failure_reason).toMatch(/BundlePackingInfo\.bytes is damaged .* \(at byte [0-9]+\)/);
+    upstream.files.set(catalog, whole);
+    const file = 'r91_two/MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip';
+    const bytes = Buffer.from(upstream.files.get(file) ?? []);
+    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
+    upstream.files.set(file, bytes);
+    expect(await system.run('sync')).toMatchObject({
+      status: 'failed',
+      failure_code: 'digest_mismatch',
+      failure_reason: expect.stringContaining('crc32') as string,
+    });
+    expect((await system.untilReady(true)).release_id).toBe('r90_one');
+    await downloadAsClient(system, generateGameRoot('r90_one', PLATFORMS));
   });
 
   it('changes its document without a new release; a client that began early finishes on a day with many roots', async () => {
-    const { system, upstream, publish } = await startGameUpstream(false, {
-      launcher: { exclude: ['{Android,iOS}_PatchPack/**', 'MediaResources/**'] },
-    });
+    const { system, upstream, publish } = await opened();
+    publish('r90_one');
+    await system.succeed('sync');
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r90_one');
     const first = await system.untilReady(true);
     const early = generateGameRoot('r90_one', PLATFORMS);
     const document = JSON.parse(String(upstream.files.get('info.json'))) as object;
@@ -129,39 +145,33 @@ describe('an upstream of game clients', () => {
     expect(installed.toSorted()).toEqual(wanted.toSorted());
   });
 
-  it('is refused if its catalog is damaged, or a file is not what the catalog states', async () => {
-    const { system, upstream, publish } = await startGameUpstream(false);
-    await system.untilReady(true);
-    publish('r91_two');
-    const catalog = 'r91_two/Windows_PatchPack/BundlePackingInfo.bytes';
-    const whole = upstream.files.get(catalog) ?? Buffer.alloc(0);
-    upstream.files.set(catalog, whole.subarray(0, whole.length - 9));
-    const damaged = await system.run('sync');
-    expect(damaged).toMatchObject({ status: 'failed', failure_code: 'catalog_invalid' });
-    expect(damaged.failure_reason).toMatch(/BundlePackingInfo\.bytes is damaged .* \(at byte [0-9]+\)/);
-    upstream.files.set(catalog, whole);
-    const file = 'r91_two/MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip';
-    const bytes = Buffer.from(upstream.files.get(file) ?? []);
-    bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
-    upstream.files.set(file, bytes);
-    expect(await system.run('sync')).toMatchObject({
-      status: 'failed',
-      failure_code: 'digest_mismatch',
-      failure_reason: expect.stringContaining('crc32') as string,
-    });
-    expect((await system.untilReady(true)).release_id).toBe('r90_one');
-    await downloadAsClient(system, generateGameRoot('r90_one', PLATFORMS));
+  it('is synced from its binary catalogs, and every file reaches a client', async () => {
+    const { system, publish } = await opened();
+    const root = publish('r92_one');
+    await system.succeed('sync');
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r92_one');
+    await downloadAsClient(system, root);
+    const page = (await (await fetch(`${system.serverUrl}/v1/resources?limit=1000`)).json()) as {
+      items: Array<{ destination: string }>;
+    };
+    const served = page.items.map((item) => item.destination);
+    expect(served.toSorted()).toEqual([...root.files.keys()].toSorted());
+
+    const next = publish('r92_two');
+    await system.succeed('sync');
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r92_two');
+    await downloadAsClient(system, next);
   });
 
   it('is reported as closed or as missing, in the task, the log and the doctor, and synced once it opens', async () => {
-    const { system, upstream } = await startGameUpstream(true);
+    const { system, upstream } = await startGameUpstream(true, onTestFinished);
     const closed = await system.run('sync');
     expect(closed).toMatchObject({ status: 'failed', failure_code: 'upstream_closed' });
     expect(closed.failure_reason).toContain('is closed (status 403');
     expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
     await system.succeed('refresh');
     expect(await doctorMessage(system)).toMatch(/^degraded: .* is closed \(status 403/);
-    expect(JSON.stringify(system.daemon.lines)).toContain('upstream_closed');
+    await untilLogged(system, 'upstream_closed');
 
     upstream.closed.clear();
     const files = new Map(upstream.files);
@@ -170,7 +180,7 @@ describe('an upstream of game clients', () => {
     expect(missing).toMatchObject({ status: 'failed', failure_code: 'upstream_not_found' });
     expect(missing.failure_reason).toContain('TableBundles/TableCatalog.bytes');
     expect(await doctorMessage(system)).toMatch(/^degraded: .* is missing below/);
-    expect(JSON.stringify(system.daemon.lines)).toContain('upstream_not_found');
+    await untilLogged(system, 'upstream_not_found');
 
     for (const [path, bytes] of files) upstream.files.set(path, bytes);
     await system.succeed('sync');

@@ -8,7 +8,8 @@ import { listOperations } from '../../src/contract/operations/operations.ts';
 import { generatedCalls, type GeneratedOutcome } from '../support/generated-calls.ts';
 import { nodeTools } from '../support/node-tools.ts';
 import { pythonProgram } from '../support/python-tools.ts';
-import { startWorld } from '../support/status-worlds.ts';
+import { sharedFixture } from '../support/shared-fixture.ts';
+import { startRealWorld } from '../support/status-worlds.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const SUPPORT = resolve(import.meta.dirname, '../support');
@@ -41,6 +42,9 @@ const run = async (program: string, args: readonly string[], cwd: string): Promi
   }
 };
 
+/** Each client calls every operation of it. */
+const service = sharedFixture(async (atEnd) => await startRealWorld('released', atEnd));
+
 /** A service with a synced release, its document, and the calls of every operation, in a new folder. */
 async function prepare(): Promise<{
   readonly folder: string;
@@ -49,7 +53,7 @@ async function prepare(): Promise<{
   readonly token: string;
   readonly callsFile: string;
 }> {
-  const { url, token, taskId } = await startWorld('released');
+  const { url, token, taskId } = service();
   const folder = await temporaryDirectory();
   const document = join(folder, 'openapi.yaml');
   await writeFile(document, await (await fetch(`${url}/openapi.yaml`)).text());

@@ -138,8 +138,10 @@ describe('a hostile container', () => {
       [code]: 1,
     });
     expect((await report(system, 'parse.errors')).items).toMatchObject([{ destination, code }]);
-    const lines = system.daemon.lines.filter((line) => line.includes(`"destination":"${destination}"`));
-    expect(lines).toEqual([expect.stringMatching(/"level":"warn".*"parse_status":"failed"/)]);
+    const lines = (): string[] =>
+      system.daemon.lines.filter((line) => line.includes(`"destination":"${destination}"`));
+    await until(() => lines().length > 0);
+    expect(lines()).toEqual([expect.stringMatching(/"level":"warn".*"parse_status":"failed"/)]);
     // Its process is gone, and no other one is left.
     await until(async () => (await childrenOf(system.daemon.pid)).length === 0);
   });

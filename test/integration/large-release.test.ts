@@ -8,7 +8,7 @@ import {
 import { campaignSize } from '../support/long.ts';
 import { startSystem } from '../support/system.ts';
 
-const ENTRIES = campaignSize(10_000, 200_000);
+const ENTRIES = campaignSize(4000, 200_000);
 const MIB = 1024 * 1024;
 /** Most of the memory of the small campaign does not depend on the number of entries. */
 const MOST_OF_DAEMON = campaignSize(350, 400) * MIB;

@@ -131,39 +131,36 @@ describe('bin/slipway', () => {
     expect(started).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it.each<[string, (folder: string) => Promise<void>]>([
-    ['missing', async (folder) => await rm(folder, { recursive: true })],
-    ['damaged', async (folder) => await writeFile(join(folder, 'manifest.json'), '')],
-  ])('starts a server whose console is %s, and builds nothing', async (_, damage) => {
+  it('starts a server whose console is damaged or missing, and builds nothing', async () => {
     const { directory, env } = await makeCheckout({ prepared: true, sources: 'copied' });
     execFileSync(join(directory, 'bin/slipway'), ['--version'], { env });
-    await damage(join(directory, '.console'));
     const upstream = await temporaryDirectory();
     await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
     const system = await startSystem({
       upstream: { kind: 'directory', directory: { path: upstream } },
       startNothing: true,
     });
-    // It replaces `node cmd/server.ts`, and its npm fails.
-    const launch = 'shift 2; exec "$0" "$@"';
-    const [, server] = await Promise.all([
-      system.startDaemon(),
-      system.startServer([
-        'env',
-        `PATH=${env['PATH']}`,
-        'sh',
-        '-c',
-        launch,
-        join(directory, 'bin/slipway-server'),
-      ]),
-    ]);
-    await system.untilReady(true);
-    expect(await (await fetch(`${server.url}/admin/dashboard/`)).text()).toContain(
-      'The console is not built',
-    );
-    expect(server.lines.filter((line) => line.includes('console'))).toEqual([
-      expect.stringMatching(/"level":"warn".*the console is missing or damaged/),
-    ]);
+    await system.startDaemon();
+    const built = join(directory, '.console');
+    const damages = [
+      async (): Promise<void> => await writeFile(join(built, 'manifest.json'), ''),
+      async (): Promise<void> => await rm(built, { recursive: true }),
+    ];
+    for (const damage of damages) {
+      await damage();
+      // It replaces `node cmd/server.ts`, and its npm fails.
+      const launch = 'shift 2; exec "$0" "$@"';
+      const program = join(directory, 'bin/slipway-server');
+      const server = await system.startServer(['env', `PATH=${env['PATH']}`, 'sh', '-c', launch, program]);
+      await system.untilReady(true);
+      expect(await (await fetch(`${server.url}/admin/dashboard/`)).text()).toContain(
+        'The console is not built',
+      );
+      expect(server.lines.filter((line) => line.includes('console'))).toEqual([
+        expect.stringMatching(/"level":"warn".*the console is missing or damaged/),
+      ]);
+      await server.stop();
+    }
   });
 
   it('installs once when two setups run in parallel', async () => {

@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MemoryRecord } from '../../src/domain/memory/memory-record.ts';
 import { MEMORY_FORMATS } from '../../src/exchange/memory/memory-formats.ts';
-import type { WrittenMemoryRecord } from '../../src/exchange/tmx/tmx-record.ts';
+import { memoryRecord } from '../support/memory-records.ts';
 import { isXmlText } from '../../src/exchange/xml/xml-text.ts';
 import { readTermFile, termFile, writtenTerm, writtenTerms } from '../support/exchanged-terms.ts';
 import { pythonProgram } from '../support/python-tools.ts';
@@ -24,7 +25,7 @@ if (!hasSchemas) {
 }
 
 /** Generated records with contexts, provenance and texts that XML cannot carry as they are. */
-function records(): WrittenMemoryRecord[] {
+function records(): MemoryRecord[] {
   const text = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 30 })
     .map((value) => value.toWellFormed().replaceAll('\0', ''));
@@ -35,26 +36,24 @@ function records(): WrittenMemoryRecord[] {
     context: fc.dictionary(plain, plain, { maxKeys: 3 }),
     reviewer: fc.option(plain),
   });
-  return fc.sample(record, { seed: 15, numRuns: 100 }).map((values, at) => ({
-    ...values,
-    record_id: `tm_${at}`,
-    state: 'trusted',
-    source_language: 'ja',
-    target_language: 'zh-Hans',
-    provenance: {
-      origin: 'worker',
-      provider: 'fixture',
-      provider_run_id: null,
-      task_id: 'tt_1',
-      unit_id: null,
-      release_id: 'r1',
-    },
-    created_at: 1_700_000_000,
-    confirmed_at: null,
-  }));
+  return fc.sample(record, { seed: 15, numRuns: 100 }).map((values, at) =>
+    memoryRecord({
+      ...values,
+      record_id: `tm_${at}`,
+      provenance: {
+        origin: 'worker',
+        provider: 'fixture',
+        provider_run_id: null,
+        task_id: 'tt_1',
+        unit_id: null,
+        release_id: 'r1',
+      },
+      created_at: 1_700_000_000,
+    }),
+  );
 }
 
-function tmxFile(written: readonly WrittenMemoryRecord[]): string {
+function tmxFile(written: readonly MemoryRecord[]): string {
   const writer = MEMORY_FORMATS.tmx.createWriter('ja', '1.2.3');
   return writer.begin() + written.map((record) => writer.write(record)).join('') + writer.end();
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createMemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
+import { MemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { proposal, trust } from '../support/memory-records.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -53,7 +53,7 @@ describe('the Translation Memory', () => {
   it('is asked and changed through the server, and is as before after a kill', async () => {
     const [first, second] = [proposal('はい', '是'), proposal('はい', '好')];
     const { system, ask } = await world((main) => {
-      const files = createMemoryFiles({ main, root: main });
+      const files = new MemoryFiles({ main, root: main });
       trust(files, first);
       files.write(null, (store) => store.propose([second], 100));
       files.close();

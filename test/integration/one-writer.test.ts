@@ -164,7 +164,10 @@ describe.concurrent('a second daemon on a snapshot volume', () => {
     system.daemon.signal('SIGCONT');
     expect(await system.daemon.exited).toBe(1);
     expect(system.daemon.lines.some((line) => line.includes('was lost to the daemon'))).toBe(true);
-    expect(await onVolume(system)).toEqual(after);
+    // The second one may have renewed its attestation meanwhile.
+    const last = await onVolume(system);
+    expect(last.bootId).toBe(after.bootId);
+    expect(last.version).toBeGreaterThanOrEqual(after.version);
     expect(await isReady(second.url)).toBe(true);
   });
 
@@ -172,13 +175,13 @@ describe.concurrent('a second daemon on a snapshot volume', () => {
     onTestFinished: atEnd,
   }) => {
     const system = await running(atEnd);
-    const before = await onVolume(system);
     const second = await startSecond(system, atEnd);
     expect(await untilStandby(second)).toContain(`in use by another daemon (pid ${system.daemon.pid} on`);
     expect(await isReady(system.daemonUrl)).toBe(true);
     expect(await system.daemon.stop()).toBe(0);
+    const last = await onVolume(system);
     await untilReady(second);
-    expect((await onVolume(system)).version).toBe(before.version + 1);
+    expect((await onVolume(system)).version).toBeGreaterThan(last.version);
   });
 });
 
@@ -215,7 +218,7 @@ describe.concurrent('a second supervised daemon on a data folder', () => {
       return reason?.includes('in use by another daemon') === true;
     });
     expect((await request(system))[0]).toBe(boot);
-    expect(system.daemon.lines.some((line) => line.includes('"code":75'))).toBe(true);
+    await until(() => system.daemon.lines.some((line) => line.includes('"code":75')));
     expect(system.daemon.lines.some((line) => line.includes('the daemon died'))).toBe(false);
     expect(await second.stop()).toBe(0);
     await untilReady(system.daemon);

@@ -53,7 +53,7 @@ interface World {
   readonly upstream: string;
   readonly tokenFile: string;
   readonly report: (path: string) => Promise<Record<string, unknown> & { items: Record<string, unknown>[] }>;
-  /** Waits until the reports show a release. */
+  /** Waits until the reports show a release, and the run that indexed it has ended. */
   readonly untilIndexed: (releaseId: string) => Promise<void>;
 }
 
@@ -80,7 +80,10 @@ async function world(
     return parseJsonExact(text) as never;
   };
   const untilIndexed = async (releaseId: string): Promise<void> => {
-    await until(async () => (await report('status').catch(() => null))?.['release_id'] === releaseId);
+    await until(async () => {
+      const { release_id: id, last_run: run } = await report('status');
+      return id === releaseId && (run as { status: string } | null)?.status === 'succeeded';
+    });
   };
   await system.untilReady(true);
   return { system, upstream, tokenFile, report, untilIndexed };
@@ -94,12 +97,13 @@ interface ParseRun {
 }
 
 describe('the text of a release', () => {
-  const unchanged = reusedFixture(async (atEnd) => await world(OLD, {}, atEnd));
-  /** Each test waits until the index is whole again. */
-  const healed = reusedFixture(async (atEnd) => await world(OLD, {}, atEnd));
+  /** Each test waits until the index is whole again; the last one publishes other releases. */
+  const shared = reusedFixture(
+    async (atEnd) => await world(OLD, { retention: { retainedCount: 0, retainedSeconds: 0 } }, atEnd),
+  );
 
   it('is indexed after a sync, and shown by the reports with exact ids', async () => {
-    const { report, untilIndexed, system } = await unchanged();
+    const { report, untilIndexed, system } = await shared();
     await untilIndexed('r1');
     expect(await report('status')).toMatchObject({
       containers: 4,
@@ -147,10 +151,120 @@ describe('the text of a release', () => {
     );
   });
 
-  it('is carried over to the next release, and only what changed is parsed; it leaves with its release', async () => {
-    const { report, untilIndexed, system, upstream, tokenFile } = await world(OLD, {
-      retention: { retainedCount: 0, retainedSeconds: 0 },
+  it('is made again when the index is deleted or damaged', async () => {
+    const { report, untilIndexed, system } = await shared();
+    await untilIndexed('r1');
+    const index = join(system.directory, 'data', 'index.db');
+    for (const damage of [
+      async () => await rm(index),
+      async () => await writeFile(index, Buffer.alloc(65_536, 7)),
+    ]) {
+      await system.daemon.kill();
+      await Promise.all(
+        ['', '-wal', '-shm'].map(
+          async (suffix) => await rm(`${index}${suffix}`, { force: suffix !== '' }).catch(() => undefined),
+        ),
+      );
+      await damage().catch(() => undefined);
+      await system.startDaemon();
+      await untilIndexed('r1');
+      expect((await report('status'))['units']).toBe(9);
+      await system.untilReady(true);
+    }
+  });
+
+  it('is made again by itself when the index is deleted or damaged while the daemon runs', async () => {
+    const { report, untilIndexed, system } = await shared();
+    await untilIndexed('r1');
+    const index = join(system.directory, 'data', 'index.db');
+    for (const lose of [
+      async () => await rm(index),
+      async () => {
+        await writeFile(`${index}.new`, Buffer.alloc(65_536, 7));
+        await rename(`${index}.new`, index);
+      },
+    ]) {
+      await lose();
+      const answer = await system.askDaemon('/v1/reports/parse.text_units');
+      expect([answer.status, await answer.text()]).toEqual([
+        503,
+        expect.stringContaining('deleted or replaced while the daemon ran'),
+      ]);
+      await until(async () => (await report('text-units').catch(() => null))?.['total'] === 9);
+      await untilIndexed('r1');
+      expect((await report('status'))['replaced']).not.toBeNull();
+    }
+    const isLogged = (line: string): boolean => line.includes('the parse index was replaced');
+    await until(() => system.daemon.lines.filter(isLogged).length >= 2);
+    await system.untilReady(true);
+  });
+
+  it('is indexed only on request when parse.automatic is off, and again as a whole with --full', async () => {
+    const { report, system, tokenFile } = await world(OLD, { parse: { automatic: false } });
+    const url = ['--url', system.serverUrl, '--token-file', tokenFile, '--output', 'json'];
+    const tasks = (await (await system.askDaemon('/v1/reports/task.list')).json()) as {
+      items: { kind: string }[];
+    };
+    expect(tasks.items.map(({ kind }) => kind)).not.toContain('parse');
+    expect(await report('status')).toMatchObject({ release_id: null, last_run: null });
+    const first = await ctl(['parse', ...url]);
+    expect([first.code, first.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
+    const again = await ctl(['parse', ...url]);
+    // A container that failed is not parsed again: its bytes are the same.
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining('"parsed":0,"reused":4')]);
+    const full = await ctl(['parse', '--full', ...url]);
+    expect([full.code, full.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
+    expect(full.out).toContain('parse-full');
+    expect((await report('status'))['units']).toBe(9);
+  });
+
+  it('continues after a kill without parsing finished containers again', async () => {
+    const files = new Map<string, Buffer>();
+    for (let file = 0; file < 30; file += 1) {
+      files.set(`${file + 10}.zip`, await zipOf({ 'a.json': table([[1, `テキスト${file}`]]) }));
+    }
+    // It comes last and takes seconds, so that the kill falls into it or before it.
+    files.set('slow.json', Buffer.from(`[${`"${'abcdefgh'.repeat(8)}",`.repeat(900_000)}"あ"]`));
+    const { report, untilIndexed, system } = await world(files, { parse: { automatic: false } });
+    const runs = async (): Promise<readonly ParseRun[]> => {
+      const list = await system.askDaemon('/v1/reports/task.list');
+      return ((await list.json()) as { items: ParseRun[] }).items.filter(({ kind }) => kind === 'parse');
+    };
+    await system.control('schedule-add', {
+      id: 'once',
+      group: 'parse',
+      action: 'parse',
+      delay_seconds: 3600,
     });
+    await system.control('schedule-run', { id: 'once' });
+    const finished = await until(async () => (await runs())[0]?.progress?.done || null);
+    await system.daemon.kill();
+    await system.startDaemon();
+    await untilIndexed('r1');
+    await until(async () => (await runs()).every(({ status }) => status === 'succeeded'));
+    const [run, ...others] = await runs();
+    expect(others).toEqual([]);
+    expect(run?.result?.parsed).toBeGreaterThan(0);
+    expect(run?.result?.parsed).toBeLessThanOrEqual(files.size - finished);
+    expect((await report('status'))['units']).toBe(61);
+  });
+
+  it('refuses a wrong query with the name of the field', async () => {
+    const { system } = await shared();
+    const ask = async (query: string): Promise<string> => {
+      const response = await fetch(`${system.serverUrl}/admin/parse/text-units?${query}`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      expect(response.status).toBe(400);
+      return await response.text();
+    };
+    expect(await ask('path_id=9223372036854775808')).toContain('path_id');
+    expect(await ask('limit=1001')).toContain('limit');
+    expect(await ask('colour=red')).toContain('colour');
+  });
+
+  it('is carried over to the next release, and only what changed is parsed; it leaves with its release', async () => {
+    const { report, untilIndexed, system, upstream, tokenFile } = await shared();
     await untilIndexed('r1');
     const before = await report('text-units?limit=1000');
     await writeReleaseTree(upstream, {
@@ -219,117 +333,5 @@ describe('the text of a release', () => {
     );
     expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).code).toBe(1);
     expect((await ctl(['texts', 'diff', 'r2', 'r3', ...url])).out).toContain('differences');
-  });
-
-  it('is made again when the index is deleted or damaged', async () => {
-    const { report, untilIndexed, system } = await healed();
-    await untilIndexed('r1');
-    const index = join(system.directory, 'data', 'index.db');
-    for (const damage of [
-      async () => await rm(index),
-      async () => await writeFile(index, Buffer.alloc(65_536, 7)),
-    ]) {
-      await system.daemon.kill();
-      await Promise.all(
-        ['', '-wal', '-shm'].map(
-          async (suffix) => await rm(`${index}${suffix}`, { force: suffix !== '' }).catch(() => undefined),
-        ),
-      );
-      await damage().catch(() => undefined);
-      await system.startDaemon();
-      await untilIndexed('r1');
-      expect((await report('status'))['units']).toBe(9);
-      await system.untilReady(true);
-    }
-  });
-
-  it('is made again by itself when the index is deleted or damaged while the daemon runs', async () => {
-    const { report, untilIndexed, system } = await healed();
-    await untilIndexed('r1');
-    const index = join(system.directory, 'data', 'index.db');
-    for (const lose of [
-      async () => await rm(index),
-      async () => {
-        await writeFile(`${index}.new`, Buffer.alloc(65_536, 7));
-        await rename(`${index}.new`, index);
-      },
-    ]) {
-      await lose();
-      const answer = await system.askDaemon('/v1/reports/parse.text_units');
-      expect([answer.status, await answer.text()]).toEqual([
-        503,
-        expect.stringContaining('deleted or replaced while the daemon ran'),
-      ]);
-      await until(async () => (await report('text-units').catch(() => null))?.['total'] === 9);
-      await untilIndexed('r1');
-      expect((await report('status'))['replaced']).not.toBeNull();
-    }
-    const logged = system.daemon.lines.filter((line) => line.includes('the parse index was replaced'));
-    expect(logged.length).toBeGreaterThanOrEqual(2);
-    await system.untilReady(true);
-  });
-
-  it('is indexed only on request when parse.automatic is off, and again as a whole with --full', async () => {
-    const { report, system, tokenFile } = await world(OLD, { parse: { automatic: false } });
-    const url = ['--url', system.serverUrl, '--token-file', tokenFile, '--output', 'json'];
-    const tasks = (await (await system.askDaemon('/v1/reports/task.list')).json()) as {
-      items: { kind: string }[];
-    };
-    expect(tasks.items.map(({ kind }) => kind)).not.toContain('parse');
-    expect(await report('status')).toMatchObject({ release_id: null, last_run: null });
-    const first = await ctl(['parse', ...url]);
-    expect([first.code, first.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
-    const again = await ctl(['parse', ...url]);
-    // A container that failed is not parsed again: its bytes are the same.
-    expect([again.code, again.out]).toEqual([0, expect.stringContaining('"parsed":0,"reused":4')]);
-    const full = await ctl(['parse', '--full', ...url]);
-    expect([full.code, full.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
-    expect(full.out).toContain('parse-full');
-    expect((await report('status'))['units']).toBe(9);
-  });
-
-  it('continues after a kill without parsing finished containers again', async () => {
-    const files = new Map<string, Buffer>();
-    for (let file = 0; file < 30; file += 1) {
-      files.set(`${file + 10}.zip`, await zipOf({ 'a.json': table([[1, `テキスト${file}`]]) }));
-    }
-    // It comes last and takes seconds, so that the kill falls into it or before it.
-    files.set('slow.json', Buffer.from(`[${`"${'abcdefgh'.repeat(8)}",`.repeat(900_000)}"あ"]`));
-    const { report, untilIndexed, system } = await world(files, { parse: { automatic: false } });
-    const runs = async (): Promise<readonly ParseRun[]> => {
-      const list = await system.askDaemon('/v1/reports/task.list');
-      return ((await list.json()) as { items: ParseRun[] }).items.filter(({ kind }) => kind === 'parse');
-    };
-    await system.control('schedule-add', {
-      id: 'once',
-      group: 'parse',
-      action: 'parse',
-      delay_seconds: 3600,
-    });
-    await system.control('schedule-run', { id: 'once' });
-    const finished = await until(async () => (await runs())[0]?.progress?.done || null);
-    await system.daemon.kill();
-    await system.startDaemon();
-    await untilIndexed('r1');
-    await until(async () => (await runs()).every(({ status }) => status === 'succeeded'));
-    const [run, ...others] = await runs();
-    expect(others).toEqual([]);
-    expect(run?.result?.parsed).toBeGreaterThan(0);
-    expect(run?.result?.parsed).toBeLessThanOrEqual(files.size - finished);
-    expect((await report('status'))['units']).toBe(61);
-  });
-
-  it('refuses a wrong query with the name of the field', async () => {
-    const { system } = await unchanged();
-    const ask = async (query: string): Promise<string> => {
-      const response = await fetch(`${system.serverUrl}/admin/parse/text-units?${query}`, {
-        headers: { authorization: `Bearer ${TOKEN}` },
-      });
-      expect(response.status).toBe(400);
-      return await response.text();
-    };
-    expect(await ask('path_id=9223372036854775808')).toContain('path_id');
-    expect(await ask('limit=1001')).toContain('limit');
-    expect(await ask('colour=red')).toContain('colour');
   });
 });

@@ -2,13 +2,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createRandom } from '../../demo/game/seeded-random.ts';
 import { SMALL } from '../support/byte-path.ts';
 import { runKeepAliveClient, type ClientCounts } from '../support/keep-alive-client.ts';
+import { campaignSize } from '../support/long.ts';
 import { startServedProcess, type ServedProcess } from '../support/served-process.ts';
 import { startTcpBalancer } from '../support/tcp-balancer.ts';
 import { until } from '../support/until.ts';
 
-const REQUESTS = 50_000;
+const REQUESTS = campaignSize(8000, 50_000);
 const CLIENTS = 24;
-const UPGRADES = 3;
+const UPGRADES = campaignSize(2, 3);
 const random = createRandom(28);
 const body = random.bytes(3000);
 
@@ -16,7 +17,7 @@ async function start(): Promise<ServedProcess> {
   return await startServedProcess({
     fastPath: true,
     release: { releaseId: 'r1', files: { [SMALL]: body } },
-    config: { shutdown: { propagationDelaySeconds: 2, drainSeconds: 20 } },
+    config: { shutdown: { propagationDelaySeconds: 3, drainSeconds: 60 } },
   });
 }
 
@@ -26,13 +27,13 @@ it(`keep-alive clients lose none of ${REQUESTS} requests in ${UPGRADES} upgrades
   balancer.setTargets([current.port]);
   const counts: ClientCounts = { requests: 0, lost: [], connections: 0, goodbyes: 0 };
   let upgraded = false;
-  // Some clients send without a pause, and others pause for up to half of the propagation delay.
+  // Two clients send without a pause, and others pause for up to a third of the propagation delay.
   const clients = Array.from({ length: CLIENTS }, async (_none, number) => {
     await runKeepAliveClient({
       port: balancer.port,
       target: current.target(SMALL),
       body,
-      think: () => (number % 2 === 0 ? 0 : random.below(number % 4 === 1 ? 20 : 1000)),
+      think: () => (number < 2 ? 0 : random.below(number % 2 === 0 ? 20 : 1000)),
       wantsMore: () => !upgraded || counts.requests < REQUESTS,
       counts,
     });

@@ -1,7 +1,8 @@
-import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ctl } from '../support/ctl.ts';
+import { flipBit } from '../support/flip-bit.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
@@ -77,13 +78,6 @@ async function objectPath({ system }: Served, destination: string): Promise<stri
   return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
 }
 
-async function flipBit(path: string): Promise<void> {
-  await chmod(path, 0o644);
-  const bytes = await readFile(path);
-  bytes[0]! ^= 1;
-  await writeFile(path, bytes);
-}
-
 /** Requests a URL until `stop`, which returns the number of requests and the statuses that were not 200. */
 function watch(url: string): {
   stop(): Promise<{ readonly requests: number; readonly failures: readonly number[] }>;
@@ -109,6 +103,15 @@ function watch(url: string): {
   };
 }
 
+async function untilHealthy({ serverUrl }: TestSystem): Promise<void> {
+  await until(async () => {
+    const { service } = (await (await fetch(`${serverUrl}/healthz`)).json()) as {
+      readonly service: { readonly state: string };
+    };
+    return service.state === 'healthy';
+  });
+}
+
 interface Doctor {
   readonly status: string;
   readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string; readonly message: string }>;
@@ -117,6 +120,11 @@ interface Doctor {
 async function verification({ system }: Served): Promise<Doctor['checks'][number] | undefined> {
   const response = await system.askDaemon(`/v1/reports/daemon.doctor`);
   return ((await response.json()) as Doctor).checks.find(({ id }) => id === 'verification');
+}
+
+/** Takes a folder of the volume away in one step, because a repair makes it again meanwhile. */
+async function lose({ system }: Served, folder: string): Promise<void> {
+  await rename(join(system.snapshotRoot, folder), join(system.directory, `lost-${folder}`));
 }
 
 /** Each test waits until its damage is repaired. */
@@ -132,7 +140,8 @@ it('repairs a flipped bit that a request finds, and serves the other release all
   await until(() => isServed(url));
   expect(await system.untilReady(true)).toMatchObject({ release_id: NEW });
   for (const other of others) expect((await other.stop()).failures).toEqual([]);
-  expect(await verification(served)).toMatchObject({ status: 'ok' });
+  // The server serves the file as soon as it is sound, and the daemon finishes the repair.
+  await expect.poll(async () => await verification(served)).toMatchObject({ status: 'ok' });
   await system.succeed('verify', { force: true });
 });
 
@@ -175,6 +184,8 @@ it('repairs a damaged release automatically, and status, tasks and log show it',
   };
 
   transcript.part('Before');
+  // The server learns the state of the daemon a moment later.
+  await untilHealthy(system);
   expect(await say('status')).toContain('healthy');
   expect(await ask(url)).toBe(200);
 
@@ -207,12 +218,13 @@ it('repairs a damaged release automatically, and status, tasks and log show it',
   transcript.part('Afterwards');
   expect(await say('tasks --limit 3')).toContain('damage-repair');
   expect(await say('run verify --wait')).toContain('succeeded');
+  await untilHealthy(system);
   expect(await say('status')).toContain('healthy');
 });
 
 it('repairs a release whose folder of objects is lost', async () => {
   const served = await repairing();
-  await rm(join(served.system.snapshotRoot, 'objects'), { recursive: true });
+  await lose(served, 'objects');
   await until(async () => !(await isServed(urlOf(served, NEW, ONLY_NEW))));
   for (const destination of [...sampleFiles().keys(), ONLY_NEW, SECOND_NEW, THIRD_NEW]) {
     await until(() => isServed(urlOf(served, NEW, destination)));
@@ -244,7 +256,7 @@ it('repairs lost manifests that a server finds when it starts', async () => {
   const served = await repairing();
   const { system } = served;
   expect(await system.server.stop()).toBe(0);
-  await rm(join(system.snapshotRoot, 'manifests'), { recursive: true });
+  await lose(served, 'manifests');
   await system.startServer();
   await system.untilReady(true);
   expect(await isServed(urlOf(served, NEW, ONLY_NEW))).toBe(true);

@@ -1,19 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmod,
-  mkdir,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, symlink, truncate, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../demo/game/seeded-random.ts';
+import { flipBit } from '../support/flip-bit.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -34,13 +24,6 @@ async function objectPath(system: TestSystem, destination: string): Promise<stri
   ).json()) as { items: Array<{ blake3: string }> };
   const digest = page.items[0]!.blake3;
   return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
-}
-
-async function flipBit(path: string, position: number): Promise<void> {
-  await chmod(path, 0o644);
-  const bytes = await readFile(path);
-  bytes[position]! ^= 1;
-  await writeFile(path, bytes);
 }
 
 /** How each fault changes the object behind the damaged entry. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -16,19 +17,21 @@ const traceOf = (digit: string): { readonly id: string; readonly parent: string 
   return { id, parent: `00-${id}-00f067aa0ba902b7-01` };
 };
 
-async function start(): Promise<TestSystem> {
-  const upstream = await temporaryDirectory();
+/** Each test leaves it as it is. */
+const running = reusedFixture(async (atEnd): Promise<TestSystem> => {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: RELEASE, files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     server: {
-      admin: { tokenFiles: [await writeTokenFile(TOKEN)], exposeControl: true },
+      admin: { tokenFiles: [await writeTokenFile(TOKEN, atEnd)], exposeControl: true },
       log: { level: 'debug' },
     },
+    atEnd,
   });
   await system.untilReady(true);
   return system;
-}
+});
 
 const linesOf = (process: { readonly lines: readonly string[] }, traceId: string): Line[] =>
   process.lines
@@ -38,7 +41,7 @@ const linesOf = (process: { readonly lines: readonly string[] }, traceId: string
 
 describe('a trace of a caller', () => {
   it('is in the lines of the server, of the daemon and of the task that it began, and in no other', async () => {
-    const system = await start();
+    const system = await running();
     const { id, parent } = traceOf('a');
     const answer = await fetch(`${system.serverUrl}/admin/control/verify`, {
       method: 'POST',
@@ -46,6 +49,7 @@ describe('a trace of a caller', () => {
     });
     const { task_id } = (await answer.json()) as { readonly task_id: string };
     await until(() => linesOf(system.daemon, id).some(({ msg }) => /succeeded/.test(String(msg))));
+    await until(() => linesOf(system.server, id).some(({ msg }) => msg === 'request'));
     const server = linesOf(system.server, id);
     expect(new Set(server.map(({ msg }) => msg))).toEqual(new Set(['control call', 'request']));
     const daemon = linesOf(system.daemon, id);
@@ -59,15 +63,17 @@ describe('a trace of a caller', () => {
     expect(spans).not.toContain('00f067aa0ba902b7');
     // The next task has no trace.
     const other = await system.run('verify');
-    const lines = system.daemon.lines
-      .filter((line) => line.includes(other.task_id))
-      .map((line) => JSON.parse(line) as Line);
-    expect(lines.length).toBeGreaterThan(1);
-    expect(lines.filter((line) => line['trace_id'] !== undefined)).toEqual([]);
+    const lines = (): Line[] =>
+      system.daemon.lines
+        .filter((line) => line.includes(other.task_id))
+        .map((line) => JSON.parse(line) as Line);
+    await until(() => lines().some(({ msg }) => /succeeded/.test(String(msg))));
+    expect(lines().length).toBeGreaterThan(1);
+    expect(lines().filter((line) => line['trace_id'] !== undefined)).toEqual([]);
   });
 
   it('is in the line of every route, on the fast path too', async () => {
-    const system = await start();
+    const system = await running();
     const paths = [
       `/${CDN_HOST}/${RELEASE}/${FILE}`,
       `/${CDN_HOST}/${RELEASE}/${FILE}?x=1`,
@@ -87,7 +93,7 @@ describe('a trace of a caller', () => {
 });
 
 it('a daemon that is not there is logged with its reason once', async () => {
-  const system = await start();
+  const system = await running();
   await system.daemon.kill();
   const lines = (): Line[] =>
     system.server.lines
@@ -98,4 +104,5 @@ it('a daemon that is not there is logged with its reason once', async () => {
   const line = lines().find(({ detail }) => /ECONNREFUSED/.test(String(detail))) ?? {};
   expect(line['code']).toBe('unreachable');
   expect(JSON.stringify(line).match(/ECONNREFUSED/g)).toHaveLength(1);
+  await system.startDaemon();
 });

@@ -87,10 +87,20 @@ const started = sharedFixture(async (atEnd) => {
   const { daemonConfiguration: path } = world.system;
   const configuration = parse(await readFile(path, 'utf8')) as object;
   await writeFile(path, stringify({ ...configuration, parse: { automatic: false } }));
-  return world;
+  /** What each action is asked for while a database is damaged. */
+  const bodies = new Map<Damage, Map<TranslationAction, object>>();
+  for (const damage of DAMAGES) {
+    const ofDamage = new Map<TranslationAction, object>();
+    for (const action of ACTIONS) {
+      const place = await openPlace(world, topicOf(damage, action));
+      ofDamage.set(action, await REFUSAL_CASES[action].accepted(place));
+    }
+    bodies.set(damage, ofDamage);
+  }
+  return { world, bodies };
 });
 
-/** Runs work with a daemon whose database is damaged, and puts the sound one back. */
+/** Runs work with a daemon whose database is damaged, and leaves the sound one to a daemon that is not started. */
 async function withDamage(
   { system }: ServedTranslation,
   file: string,
@@ -106,8 +116,6 @@ async function withDamage(
   await system.daemon.stop();
   for (const suffix of ['-wal', '-shm']) await rm(database + suffix, { force: true });
   await copyFile(`${database}.sound`, database);
-  await system.startDaemon();
-  await system.untilReady(true);
 }
 
 describe('the reads and actions of parse and translation with a damaged database', () => {
@@ -117,12 +125,8 @@ describe('the reads and actions of parse and translation with a damaged database
 
   it.each(DAMAGES)('$file', async (damage) => {
     const { file, reason, reads, actions, told } = damage;
-    const world = started();
-    const bodies = new Map<TranslationAction, object>();
-    for (const action of ACTIONS) {
-      const place = await openPlace(world, topicOf(damage, action));
-      bodies.set(action, await REFUSAL_CASES[action].accepted(place));
-    }
+    const { world, bodies: all } = started();
+    const bodies = all.get(damage) ?? new Map<TranslationAction, object>();
     await withDamage(world, file, async () => {
       const answers: string[] = [];
       for (const { report, path } of READS) {

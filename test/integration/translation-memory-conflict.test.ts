@@ -8,9 +8,10 @@ const REVIEWED = { reviewer: 'Rin', reason: 'agreed' };
 it('a resolved conflict marks unreviewed targets with the wording that lost, and no others', async () => {
   const rules = [{ destination: ['*'], repetitions: false }];
   const world = await startTranslationSystem(FILES, { parse: { rules } });
-  const act = async (action: string, body: object): Promise<void> => {
+  const act = async (action: string, body: object): Promise<string> => {
     const { status, body: answer } = await world.act(action, body);
     expect([status, answer]).toEqual([202, expect.anything()]);
+    return String(answer['task_id']);
   };
   const taskIdOf = async (file: string): Promise<string> => (await world.task(file)).task_id;
   const translationOf = async (file: string) => (await world.units(file))[0]?.translation ?? {};
@@ -29,9 +30,14 @@ it('a resolved conflict marks unreviewed targets with the wording that lost, and
   await type('老师');
   const old = await recordOf('老师');
   await act('translation-memory-confirm', { record_id: old, ...REVIEWED });
-  await act('translation-worker-run', { provider: 'memory-only' });
-  await until(async () => (await translationOf('reviewed.json'))['target_text'] === '老师');
-  await until(async () => (await translationOf('filled.json'))['target_text'] === '老师');
+  const task_id = await act('translation-worker-run', { provider: 'memory-only' });
+  // Until its end the run has leases of the tasks.
+  await until(async () => {
+    const { task } = await world.report('task.status', { task_id });
+    return (task as { status: string }).status === 'succeeded';
+  });
+  expect(await translationOf('reviewed.json')).toMatchObject({ target_text: '老师' });
+  expect(await translationOf('filled.json')).toMatchObject({ target_text: '老师' });
   expect(await translationOf('filled.json')).toMatchObject({ author: { kind: 'memory' }, findings: [] });
   const accepted = { task_id: await taskIdOf('reviewed.json'), status: 'proofread', ...REVIEWED };
   await act('translation-proofread', accepted);

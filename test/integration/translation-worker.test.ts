@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createMemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
+import { MemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { proposal } from '../support/memory-records.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';
@@ -78,7 +78,7 @@ describe('a run of workers in a running daemon', () => {
     const system = started();
     const root = join(system.system.directory, 'data', 'memory');
     await mkdir(root, { recursive: true });
-    const files = createMemoryFiles({ main: join(root, 'other.db'), root });
+    const files = new MemoryFiles({ main: join(root, 'other.db'), root });
     const record = proposal('はい', '是');
     files.write(null, (store) => store.propose([record], 1));
     const note = { reviewer: 'r', reason: null, at: 2 };

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeReleaseTree } from '../support/release-tree.ts';
+import { reusedFixture } from '../support/shared-fixture.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -23,9 +24,10 @@ interface World {
   readonly tasksOf: (releaseId: string) => Promise<Record<string, unknown>[]>;
 }
 
-async function world(): Promise<World> {
-  const tokenFile = await writeTokenFile(TOKEN);
-  const upstream = join(await temporaryDirectory(), 'upstream');
+/** The tests leave the tasks of some release; the last one loses them. */
+const world = reusedFixture(async (atEnd): Promise<World> => {
+  const tokenFile = await writeTokenFile(TOKEN, atEnd);
+  const upstream = join(await temporaryDirectory(atEnd), 'upstream');
   await writeReleaseTree(upstream, {
     id: 'r1',
     files: new Map([['a.json', table('おはよう', 'さようなら')]]),
@@ -33,6 +35,7 @@ async function world(): Promise<World> {
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, maxAttempts: 1 },
     server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+    atEnd,
   });
   const get: World['get'] = async (path) => {
     const response = await fetch(`${system.serverUrl}/admin/${path}`, {
@@ -46,33 +49,9 @@ async function world(): Promise<World> {
       unknown
     >[];
   return { system, upstream, get, tasksOf };
-}
+});
 
 describe('translation tasks of a running system', () => {
-  it('are built after a release was parsed, and replaced by those of the next one', async () => {
-    const { system, upstream, get, tasksOf } = await world();
-    await until(async () => (await tasksOf('r1')).length === 1);
-    expect(await tasksOf('r1')).toMatchObject([
-      { destination: 'a.json', status: 'pending', worker_status: 'idle', unit_counts: { untranslated: 2 } },
-    ]);
-    const files = new Map([
-      ['a.json', table('おはよう', 'さようなら')],
-      ['b.json', table('はい')],
-    ]);
-    await writeReleaseTree(upstream, { id: 'r2', files });
-    await fetch(`${system.serverUrl}/admin/control/sync`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    await until(async () => (await tasksOf('r2')).length === 2);
-    expect(await tasksOf('r1')).toMatchObject([{ status: 'superseded' }]);
-    const { body } = await get('diagnostics');
-    expect(body['checks']).toContainEqual(
-      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 4' }),
-    );
-  });
-
   it('keep their ids when the same release is parsed again', async () => {
     const { system, get, tasksOf } = await world();
     const built = async (after: unknown): Promise<unknown> => {
@@ -94,16 +73,37 @@ describe('translation tasks of a running system', () => {
     ]);
   });
 
+  it('are built after a release was parsed, and replaced by those of the next one', async () => {
+    const { system, upstream, get, tasksOf } = await world();
+    await until(async () => (await tasksOf('r1')).length === 1);
+    expect(await tasksOf('r1')).toMatchObject([
+      { destination: 'a.json', status: 'pending', worker_status: 'idle', unit_counts: { untranslated: 2 } },
+    ]);
+    const files = new Map([
+      ['a.json', table('おはよう', 'さようなら')],
+      ['b.json', table('はい')],
+    ]);
+    await writeReleaseTree(upstream, { id: 'r2', files });
+    await system.succeed('sync');
+    await until(async () => (await tasksOf('r2')).length === 2);
+    expect(await tasksOf('r1')).toMatchObject([{ status: 'superseded' }]);
+    const { body } = await get('diagnostics');
+    expect(body['checks']).toContainEqual(
+      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 4' }),
+    );
+  });
+
   it('are unavailable with a damaged database, which is left as it is, while the rest works', async () => {
     const { system, get, tasksOf } = await world();
     await until(async () => (await tasksOf('r1')).length === 1);
     await system.daemon.stop();
     const path = join(system.directory, 'data', 'translation.db');
+    const sound = await readFile(path);
     const damaged = Buffer.alloc(8192, 'not of SQLite at all ');
     await writeFile(path, damaged);
     await system.startDaemon();
     await system.untilReady(true);
-    expect((await get('parse/status')).body['release_id']).toBe('r1');
+    expect((await get('parse/status')).body['release_id']).toMatch(/^r[12]$/);
     const refused = await get('translation/tasks');
     expect(refused).toMatchObject({ status: 503, body: { code: 'backend_unavailable' } });
     expect(refused.body['detail']).toContain('translation');
@@ -113,11 +113,14 @@ describe('translation tasks of a running system', () => {
     );
     expect(check).toMatchObject({ status: 'failing' });
     expect(check?.message).toContain('slipway restore');
-    await until(async () => {
-      const health = await (await fetch(`${system.serverUrl}/healthz`)).text();
-      return health.includes('WorkDatabaseUnusable');
-    });
+    const isUnusable = async (): Promise<boolean> =>
+      (await (await fetch(`${system.serverUrl}/healthz`)).text()).includes('WorkDatabaseUnusable');
+    await until(isUnusable);
     expect(await readFile(path)).toEqual(damaged);
+    await system.daemon.stop();
+    await writeFile(path, sound);
+    await system.startDaemon();
+    await until(async () => !(await isUnusable()));
   });
 
   it('are missed by the state of the service without a question, and nothing empty takes their place', async () => {

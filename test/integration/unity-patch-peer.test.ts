@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
 import { createRandom, type Random } from '../../demo/game/seeded-random.ts';
-import type { FieldEdit } from '../../src/formats/patch/value-edit.ts';
+import type { FieldEdit } from '../../src/formats/patch/find-places.ts';
 import { patchUnityBundle } from '../support/patch-unity.ts';
 import { expectPatchedObjects, type PeerBundle } from '../support/peer-fields.ts';
 import { askUnityPeer, peerObjects, unityPeer, variedBundle } from '../support/unity-peer.ts';

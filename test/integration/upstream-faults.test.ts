@@ -43,9 +43,8 @@ async function start(atEnd: AtEnd): Promise<Running> {
       maxAttempts: 3,
       backoffBaseMs: 5,
       backoffCapMs: 50,
-      stallTimeoutMs: 700,
-      headersTimeoutMs: 2000,
-      connectTimeoutMs: 2000,
+      // A busy machine is slow for less than this.
+      stallTimeoutMs: 4000,
     },
     atEnd,
   });
@@ -211,10 +210,9 @@ describe('an upstream that fails', () => {
       },
     );
     const task = await system.run('sync');
-    const { release_id } = await system.untilReady(true);
-    const expected = release_id === 'r1' ? releaseOf(1) : generateRelease({ releaseId: 'r3', seed: 3 });
-    expect(['r1', 'r3']).toContain(release_id);
-    if (release_id === 'r1') expect(task.status).toBe('failed');
+    const isSynced = task.status === 'succeeded';
+    const expected = isSynced ? generateRelease({ releaseId: 'r3', seed: 3 }) : releaseOf(1);
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe(isSynced ? 'r3' : 'r1');
     for (const [destination, bytes] of expected.files) {
       const response = await fetch(system.cdn(destination));
       expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);

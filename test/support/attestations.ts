@@ -57,6 +57,7 @@ export function sampleStatement(changes: Partial<AttestationStatement> = {}): At
     verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: '01ARYZ6S41ZZZZZZZZZZZZZZZZ' },
     official: sampleRelease('r90_one', 'a'),
     localized: { ...sampleRelease('r90_one-zh.1', 'b'), base_release_id: releaseIdOf('r90_one') },
+    stale_localized: null,
     retained: [{ ...earlierRelease('r89_old', 'c'), channel: 'official', retained_until: 1_763_700_000 }],
     previous_payload_sha256: 'd'.repeat(64),
     ...changes,

@@ -4,6 +4,7 @@
  *   node test/support/backup-child.ts backup DATA FOLDER FAILPOINT KEEP
  *   node test/support/backup-child.ts restore DATA BACKUP FAILPOINT
  */
+import { partial } from './partial.ts';
 import process from 'node:process';
 import { humanDatabases } from '../../src/daemon/backup/backup.ts';
 import { openCopyThread } from '../../src/daemon/backup/copy-database.ts';
@@ -33,7 +34,7 @@ if (mode === 'backup') {
       pool,
       pauseMs: 0,
     },
-    { signal, progress: () => undefined, commit: async (section) => await section() },
+    partial({ signal, progress: () => undefined, commit: async (section) => await section() }),
   );
 } else {
   await restoreBackup(

@@ -1,3 +1,4 @@
+import { partial } from './partial.ts';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -87,7 +88,7 @@ export async function backupWorld(rows = 500): Promise<BackupWorld> {
           pauseMs: 0,
           ...over,
         },
-        { signal, progress: () => undefined, commit: async (section) => await section() },
+        partial({ signal, progress: () => undefined, commit: async (section) => await section() }),
       );
     },
     names: async () => (await readdir(folder)).toSorted(),

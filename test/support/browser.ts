@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import { afterAll, onTestFinished } from 'vitest';
 import { launchBrowser } from './launch-browser.ts';
+import { WAIT_MS } from './until.ts';
 
 /** A page in its own browser, and a record of everything it did. */
 export interface TestPage {
@@ -31,9 +32,6 @@ export interface Look {
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 360, height: 740 };
 
-/** How long to wait for an element. The machine may be busy. */
-const PATIENCE_MS = 90_000;
-
 /** One browser per test file, with a fresh profile folder. */
 let launched: Promise<Browser> | null = null;
 
@@ -57,7 +55,7 @@ export async function openPage(look: Look = {}): Promise<TestPage> {
     for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const requests: Request[] = [];
   const troubles: string[] = [];

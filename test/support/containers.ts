@@ -8,8 +8,7 @@ import {
   type StartedTestContainer,
 } from 'testcontainers';
 import type { Docker } from './docker.ts';
-
-const START_MS = 120_000;
+import { WAIT_MS } from './until.ts';
 
 /** Makes testcontainers use this daemon. Call it before the first container. */
 export function useDocker({ env, hasBridge }: Docker): void {
@@ -31,7 +30,7 @@ export class RestrictedContainer extends GenericContainer {
     this.withDroppedCapabilities('ALL')
       .withSecurityOpt('no-new-privileges')
       .withPullPolicy(PullPolicy.neverPull())
-      .withStartupTimeout(START_MS)
+      .withStartupTimeout(WAIT_MS)
       .withLogConsumer((stream) => {
         stream.on('data', (chunk: Buffer | string) => {
           this.#log += chunk.toString();

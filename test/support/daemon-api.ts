@@ -1,8 +1,13 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ReportName } from '../../src/contract/reports/reports.ts';
-import { createDaemonApi, type ApiSurface, type DaemonApiOptions } from '../../src/daemon/api/api-server.ts';
-import { byName } from '../../src/daemon/api/by-name.ts';
+import {
+  type ApiSurface,
+  type DaemonApiOptions,
+  byName,
+  createDaemonApi,
+} from '../../src/daemon/api/api-server.ts';
+
 import { defineReport, type DefinedReport } from '../../src/engine/define-report.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import type { Listening } from '../../src/platform/http/listen.ts';
@@ -48,7 +53,7 @@ export async function startTestApi(
   const surface: ApiSurface = {
     reports: new Map(),
     actions: new Map(),
-    damage: () => ({ accepted: 0, ignored: 0 }),
+    reportDamage: () => ({ accepted: 0, ignored: 0 }),
     attestation: { current: () => null, waitForChange: async () => undefined },
     conditions: { current: () => ({ conditions: [], tag: 'none' }), waitForChange: () => Promise.resolve() },
     ...overrides,

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, writeSync } fr
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
+import type { AtEnd } from './shared-fixture.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A file system of ext4 in a file, whose blocks a test can change under it. */
@@ -28,15 +29,15 @@ export function canMountImages(): boolean {
   return false;
 }
 
-/** Makes and mounts an image of this size until the running test ends. */
-export async function mountImage(mebibytes: number): Promise<DiskImage> {
-  const folder = await temporaryDirectory();
-  const directory = await temporaryDirectory();
+/** Makes and mounts an image of this size, by default until the running test ends. */
+export async function mountImage(mebibytes: number, atEnd: AtEnd = onTestFinished): Promise<DiskImage> {
+  const folder = await temporaryDirectory(atEnd);
+  const directory = await temporaryDirectory(atEnd);
   const image = join(folder, 'disk.img');
   execFileSync('truncate', ['-s', `${mebibytes}M`, image]);
   execFileSync('mkfs.ext4', ['-q', '-F', image]);
   execFileSync('mount', ['-o', 'loop', image, directory]);
-  onTestFinished(() => {
+  atEnd(() => {
     execFileSync('umount', ['-l', directory]);
   });
   return {

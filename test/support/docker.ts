@@ -7,8 +7,6 @@ import process from 'node:process';
 import { hasTool } from './tools.ts';
 import { until } from './until.ts';
 
-const START_MS = 60_000;
-
 /** A Docker daemon that tests may use. */
 export interface Docker {
   /** Runs the client. @throws Error with what it printed when it fails */
@@ -78,7 +76,7 @@ export async function startDocker(): Promise<Docker | null> {
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await until(() => started.tryRun('version').code === 0, START_MS);
+    await until(() => started.tryRun('version').code === 0);
   } catch (error) {
     await stop();
     throw new Error(`dockerd did not start:\n${log}`, { cause: error });

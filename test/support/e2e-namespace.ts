@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished } from 'vitest';
 import type { E2eCluster } from './e2e-cluster.ts';
 import { HELD_DOWNLOADS_SCRIPT, LOAD_SCRIPT, outsideObjects } from './e2e-outside.ts';
-import { until } from './until.ts';
+import { until, WAIT_MS } from './until.ts';
 
-/** Milliseconds for a step of the cluster, such as the start of a pod. */
-const STEP_MS = 180_000;
+/** Each probe starts a program, which takes processor time from the pods that it waits for. */
+const LONGEST_PAUSE_MS = 400;
 /** The host of the resources of every installation. */
 export const CDN_HOST = 'cdn.test.invalid';
 
@@ -99,6 +99,10 @@ export class E2eNamespace {
     storage: { kind: 'emptyDir', snapshot: { size: '1Gi' }, data: { size: '1Gi' } },
     admin: { exposeControl: true },
     crds: { install: false },
+    // A server that gets little of a busy machine answers late, and must not lose its endpoint for that.
+    pod: {
+      template: { spec: { containers: [{ name: 'server', readinessProbe: { timeoutSeconds: 30 } }] } },
+    },
     server: {
       config: { cdn: { host: CDN_HOST }, cache: { blockBytes: 16_777_216 } },
       resources: { requests: { cpu: '10m', memory: '128Mi' } },
@@ -174,12 +178,8 @@ export class E2eNamespace {
   };
 
   /** Waits, and reports the state of the cluster if it waits in vain. */
-  readonly eventually = async (
-    what: string,
-    probe: () => boolean | Promise<boolean>,
-    deadlineMs: number = STEP_MS,
-  ): Promise<void> => {
-    await until(probe, deadlineMs).catch(async (error: unknown) => {
+  readonly eventually = async (what: string, probe: () => boolean | Promise<boolean>): Promise<void> => {
+    await until(probe, WAIT_MS, LONGEST_PAUSE_MS).catch(async (error: unknown) => {
       const pods = this.kubectl(['describe', 'pods']);
       const events = this.kubectl(['get', 'events']);
       throw new Error(`${what}:\n${pods}\n${events}\n${await this.#cluster.logs()}`, { cause: error });
@@ -191,10 +191,36 @@ export class E2eNamespace {
     this.uninstallAtEnd(name);
     this.openUpstream(name);
     this.install(name, more);
+    await this.untilServed(name);
+  };
+
+  /** Waits until clients reach the only pod of an installation through its Service. */
+  readonly untilServed = async (name: string): Promise<void> => {
     await this.eventually(`${name} is served`, () => this.readyPods(name) === 1);
-    // The proxy of the node learns of a new Service a moment later than the API server.
+    // The proxy of the node learns of an address a moment later than the API server.
     const url = `http://${name}.${this.#name}.svc/readyz`;
     await this.eventually(`${name} is reached`, () => this.get(url).status === 200);
+  };
+
+  /** Waits until a pod is gone, and clients reach its only successor. */
+  readonly untilReplaced = async (name: string, before: string): Promise<void> => {
+    await this.eventually(
+      `${before} is gone`,
+      () => this.kubectl(['get', 'pods', '--ignore-not-found', '-o', 'name', before]) === '',
+    );
+    await this.untilServed(name);
+  };
+
+  /** Changes one byte of the film on the volume. */
+  readonly damageFilm = (name: string): void => {
+    this.inDaemon(
+      name,
+      `import { chmodSync, globSync, openSync, statSync, writeSync } from 'node:fs';
+       const files = globSync('/var/lib/slipway/snapshot/store/objects/*/*');
+       const [film] = files.filter((file) => statSync(file).size === 8388608);
+       chmodSync(film, 0o600);
+       writeSync(openSync(film, 'r+'), 'X', 4000000);`,
+    );
   };
 
   /**
@@ -224,9 +250,9 @@ export class E2eNamespace {
   /**
    * Sends requests from the client pod until it is stopped, on new and on kept connections.
    *
-   * @param calm by what the pauses between requests are multiplied
+   * @param calm by what the pauses between requests are multiplied; by default the load leaves most of the processor to the pods
    */
-  readonly startLoad = async (url: string, calm = 1): Promise<Load> => {
+  readonly startLoad = async (url: string, calm = 3): Promise<Load> => {
     const { tell } = await this.#startClient(LOAD_SCRIPT, [url, String(calm)]);
     return { stop: async () => JSON.parse(await tell('stop')) as LoadCounts };
   };
@@ -251,7 +277,7 @@ export class E2eNamespace {
     const child = this.#start(['get', ...objects, '--watch', '-o', `jsonpath=${jsonpath}{"\\n"}`]);
     const lines: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-    await until(() => lines.length > 0, STEP_MS);
+    await until(() => lines.length > 0);
     return {
       lines,
       stop: () => {

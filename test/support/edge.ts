@@ -64,8 +64,7 @@ export async function startOrigin(
     offer,
     publish: async (id, files) => {
       await offer(id, files);
-      const { status, failure_reason: reason } = await origin.run('sync');
-      if (status !== 'succeeded') throw new Error(`the origin did not publish ${id}: ${reason ?? status}`);
+      await origin.succeed('sync');
       await untilServed(origin, id);
     },
     startEdge: async ({

@@ -53,6 +53,7 @@ export function verifiedAttestation(changes: Partial<AttestationStatement> = {})
     verifier: { id: 'slipway-daemon', version: '1', boot_id: 'boot' },
     official: attestedRelease('o1'),
     localized: attestedRelease('l1', { base_release_id: releaseIdOf('o1') }),
+    stale_localized: null,
     retained: [],
     previous_payload_sha256: null,
     ...changes,

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
+import type { ReportedTerm } from '../../src/contract/formats/glossary/term-import.ts';
 import type { ReadTermResult } from '../../src/contract/formats/glossary/read-term.ts';
-import type { WrittenTerm } from '../../src/exchange/glossary/exchanged-term.ts';
 import { TERM_FORMATS, type TermFormatName } from '../../src/exchange/glossary/term-formats.ts';
 
 /** The languages of the terms of tests. */
 export const TERM_PAIR = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 
 /** A term with every value. */
-export function writtenTerm(fields: Partial<WrittenTerm> = {}): WrittenTerm {
+export function writtenTerm(fields: Partial<ReportedTerm> = {}): ReportedTerm {
   return {
     term_id: 'gt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
     source_term: '<先生> & "様"',
@@ -27,12 +27,16 @@ export function writtenTerm(fields: Partial<WrittenTerm> = {}): WrittenTerm {
       source_author: 'mika',
       source_note: 'two\nlines',
     },
+    revision: 1,
+    created_at: 5,
+    updated_at: 5,
+    review_history: [],
     ...fields,
   };
 }
 
 /** Terms that a format can carry. */
-export function writtenTerms(): fc.Arbitrary<WrittenTerm> {
+export function writtenTerms(): fc.Arbitrary<ReportedTerm> {
   // Terms have no control characters.
   const wording = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 8 })
@@ -69,7 +73,7 @@ export function writtenTerms(): fc.Arbitrary<WrittenTerm> {
 }
 
 /** The file of some terms. */
-export function termFile(format: TermFormatName, terms: readonly WrittenTerm[]): string {
+export function termFile(format: TermFormatName, terms: readonly ReportedTerm[]): string {
   const writer = TERM_FORMATS[format].createWriter(TERM_PAIR, '1.2.3');
   return writer.begin() + terms.map((term) => writer.write(term)).join('') + writer.end();
 }

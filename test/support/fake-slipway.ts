@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { HealthAnswer, type Health, type ReadHealth } from '../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer, type Health } from '../../src/contract/schemas/answers/health.ts';
 import type {
   ReleaseRow,
   ReleaseStatus,
@@ -52,12 +52,12 @@ export interface FakeSlipway {
   translation: TranslationStatus;
   /** Why its last task failed, or `null`. */
   failure: { readonly code: string; readonly reason: string } | null;
-  /** How its syncs go; `undefined` for a daemon of the previous version. */
+  /** How its syncs go. */
   sync: ReleaseStatus['sync'];
-  /** The crash loop that its daemon reports, or `null`; `undefined` for a daemon of the previous version. */
+  /** The crash loop that its daemon reports, or `null`. */
   crashLoop: ReleaseStatus['crash_loop'];
-  /** Whether its daemon answers; `undefined` for a server of the previous version. */
-  daemonState: ReadHealth['daemon'];
+  /** Whether its daemon answers. */
+  daemonState: Health['daemon'];
   /** The conditions that its daemon tells; `undefined` for those that its verdicts suggest. */
   conditions: readonly DaemonCondition[] | undefined;
   /** Why a channel is not distributable; `null` when it is. */
@@ -70,8 +70,8 @@ export interface FakeSlipway {
   taskStatus: 'queued' | 'succeeded' | 'failed';
   /** Stops answering, or answers again. */
   setSilent(silent: boolean): void;
-  /** Stops it now. */
-  close(): Promise<void>;
+  /** Ends every connection from now on. */
+  close(): void;
 }
 
 const NOW = 1_780_000_000;
@@ -132,7 +132,10 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
           localized: localizedRelease(),
           relation: relationOf(fake),
           attestation: null,
+          announced: null,
+          announced_localized: null,
           sync: fake.sync,
+          upstream: null,
           crash_loop: fake.crashLoop,
         };
       case '/admin/translation/status':
@@ -221,16 +224,18 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
   const server = createServer((request, response) => {
     void answer(request, response);
   });
+  let isClosed = false;
+  server.on('connection', (socket) => {
+    if (isClosed) socket.destroy();
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => {
-    if (!server.listening) return;
+  atEnd(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
-  };
-  atEnd(close);
+  });
   const fake: FakeSlipway = {
     port,
     tokens,
@@ -258,7 +263,11 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
     setSilent: (value) => {
       silent = value;
     },
-    close,
+    // It keeps its port, which another server of the tests would take: it would be the same pod for the operator.
+    close: () => {
+      isClosed = true;
+      server.closeAllConnections();
+    },
   };
   return fake;
 }

@@ -1,4 +1,4 @@
-import { BASE_TYPE as TYPE } from '../../src/formats/flatbuffers/base-types.ts';
+import { BASE_TYPE as TYPE } from '../../src/formats/flatbuffers/binary-schema.ts';
 import { Builder } from 'flatbuffers';
 import {
   binarySchema,

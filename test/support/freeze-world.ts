@@ -9,6 +9,7 @@ import type {
   FrozenRelease,
   PublishPolicy,
 } from '../../src/localization/localized/freeze/frozen-release.ts';
+import type { TaskContext } from '../../src/engine/tasks/task.ts';
 import { openReviewWorld, type ReviewWorld } from './review-world.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -44,7 +45,7 @@ export async function openFreezeWorld(isCurrent: () => boolean = () => true): Pr
           workDirectory: await temporaryDirectory(),
           ...request,
         },
-        { signal: new AbortController().signal, progress: () => undefined },
+        { signal: new AbortController().signal, progress: () => undefined } as unknown as TaskContext,
       ),
   };
 }

@@ -10,7 +10,6 @@ import { freePorts } from './free-ports.ts';
 import { kubeTools } from './kube-tools.ts';
 import { until } from './until.ts';
 
-const START_MS = 120_000;
 /** Another process may take a port between its choice and its use. */
 const ATTEMPTS = 3;
 const SIGTERM_GRACE_MS = 3_000;
@@ -137,7 +136,7 @@ async function start(
     const ca = await until(async () => {
       if (etcd.ended() || apiServer.ended()) return '';
       return await readFile(join(certificates, 'apiserver.crt'), 'utf8');
-    }, START_MS);
+    });
     const kubeconfig = join(directory, 'kubeconfig');
     await writeFile(kubeconfig, renderKubeconfig(url, ca, token), { mode: 0o600 });
     const api = connectKubeApi({ url, token, ca, kubeconfig, directory });
@@ -147,7 +146,7 @@ async function start(
         if ((await api.request('GET', '/readyz')).status !== 200) return false;
         // The API server creates it shortly after it reports ready.
         return (await api.request('GET', '/api/v1/namespaces/default')).status === 200;
-      }, START_MS);
+      });
       if (etcd.ended() || apiServer.ended()) {
         throw new Error(`the control plane ended while it started:\n${etcd.output()}\n${apiServer.output()}`);
       }

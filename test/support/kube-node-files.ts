@@ -90,7 +90,7 @@ export function renderKubeletConfiguration(directory: string): string {
     },
     authorization: { mode: 'AlwaysAllow' },
     // How often changed Secrets reach the pods; a minute by default.
-    syncFrequency: '5s',
+    syncFrequency: '2s',
     cgroupDriver: 'cgroupfs',
     failCgroupV1: false,
     failSwapOn: false,

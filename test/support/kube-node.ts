@@ -23,7 +23,6 @@ import {
 import { hasTool } from './tools.ts';
 import { until } from './until.ts';
 
-const START_MS = 180_000;
 /** Folders of control groups that a kubelet makes. */
 const KUBELET_CGROUP = 'kubepods';
 
@@ -153,7 +152,7 @@ class Node implements KubeNode {
         'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
       );
       return list === 'True';
-    }, START_MS);
+    });
     await this.#startMetrics();
   }
 
@@ -234,9 +233,8 @@ class Node implements KubeNode {
     await writeFile(file, renderMetricsObjects());
     this.#kubectl('apply', '-f', file);
     // Until it answers, clients that ask for all APIs get errors.
-    await until(
-      () => this.#kubectl('get', '--raw', '/apis/metrics.k8s.io/v1beta1/nodes').includes('"usage"'),
-      START_MS,
+    await until(() =>
+      this.#kubectl('get', '--raw', '/apis/metrics.k8s.io/v1beta1/nodes').includes('"usage"'),
     );
   }
 
@@ -306,7 +304,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
       `--service-account-signing-key-file=${this.#at('sa.key')}`,
       '--allow-privileged=true',
     ]);
-    await until(() => this.#kubectl('get', '--raw', '/readyz') === 'ok', START_MS);
+    await until(() => this.#kubectl('get', '--raw', '/readyz') === 'ok');
     this.#start('kube-controller-manager', [
       `--kubeconfig=${this.#at('kube-controller-manager.kubeconfig')}`,
       '--use-service-account-credentials',
@@ -326,10 +324,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward`;
     await writeFile(this.#at('cni/10-bridge.conflist'), renderPodNetwork(this.directory));
     this.#start('containerd', [`--config=${this.#at('containerd.toml')}`]);
     const version = ['nsenter', `--target=${this.#pid}`, '--net', this.#program('ctr')];
-    await until(
-      () => run(...version, `--address=${this.#at('containerd.sock')}`, 'version') !== '',
-      START_MS,
-    );
+    await until(() => run(...version, `--address=${this.#at('containerd.sock')}`, 'version') !== '');
   }
 
   async #startNodeAgents(): Promise<void> {

@@ -46,6 +46,7 @@ export interface Attestation {
   readonly official?: AttestedRelease | CurrentAttestedRelease | null;
   readonly localized?: AttestedRelease | CurrentAttestedRelease | null;
   readonly retained?: AttestationStatement['retained'];
+  readonly stale?: AttestationStatement['stale_localized'];
 }
 
 /** A signed snapshot volume, written without the code under test. */
@@ -137,7 +138,15 @@ export async function makeStore(
         server_info: document === undefined ? null : await putDocument(document),
       };
     },
-    attest: ({ version, issuedAt, lifetime = 600, official = null, localized = null, retained = [] }) =>
+    attest: ({
+      version,
+      issuedAt,
+      lifetime = 600,
+      official = null,
+      localized = null,
+      retained = [],
+      stale = null,
+    }) =>
       signStatement(
         {
           version,
@@ -147,6 +156,7 @@ export async function makeStore(
           verifier: { id: 'https://slipway.dev/daemon', version: '0.1.0', boot_id: 'boot' },
           official: current(official),
           localized: current(localized),
+          stale_localized: stale,
           retained,
           previous_payload_sha256: null,
         },

@@ -1,12 +1,9 @@
 import { onTestFinished } from 'vitest';
-import {
-  createMemoryFiles,
-  type MemoryFiles,
-  type MemoryPaths,
-} from '../../src/localization/memory/store/memory-files.ts';
+import { MemoryFiles, type MemoryPaths } from '../../src/localization/memory/store/memory-files.ts';
 import type { MemoryLookup } from '../../src/localization/memory/store/memory-lookup.ts';
 import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
 import { join } from 'node:path';
+import type { MemoryRecord } from '../../src/domain/memory/memory-record.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The languages of the records of tests. */
@@ -39,6 +36,32 @@ export function proposal(
   };
 }
 
+/** A trusted record as it is stored. */
+export function memoryRecord(fields: Partial<MemoryRecord> = {}): MemoryRecord {
+  const { record_id, source_text, target_text, context, provenance } = proposal('はい', '是');
+  return {
+    ...PAIR,
+    record_id,
+    source_text,
+    target_text,
+    context,
+    provenance,
+    state: 'trusted',
+    context_key: '',
+    is_default: false,
+    identity: '00'.repeat(32),
+    reviewer: 'mika',
+    reason: null,
+    supersedes: null,
+    superseded_by: null,
+    created_at: 1,
+    confirmed_at: null,
+    use_count: 0,
+    last_used_at: null,
+    ...fields,
+  };
+}
+
 /** A lookup of everything, without context. */
 export function lookup(source_text: string, fields: Partial<MemoryLookup> = {}): MemoryLookup {
   return { ...PAIR, source_text, context: {}, depth: 'all', limit: 100, ...fields };
@@ -48,7 +71,7 @@ export function lookup(source_text: string, fields: Partial<MemoryLookup> = {}):
 export async function memoryFiles(): Promise<{ readonly files: MemoryFiles; readonly paths: MemoryPaths }> {
   const folder = await temporaryDirectory();
   const paths = { main: join(folder, 'memory.db'), root: join(folder, 'memory') };
-  const files = createMemoryFiles(paths);
+  const files = new MemoryFiles(paths);
   onTestFinished(() => {
     files.close();
   });

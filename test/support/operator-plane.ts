@@ -11,8 +11,6 @@ import {
 import { kubeTools } from './kube-tools.ts';
 import { until } from './until.ts';
 
-const DEFINITION_MS = 60_000;
-
 /** An API server with the definition of ReleaseChannel, and a user with no permission but those of its roles. */
 export interface OperatorAccess extends KubeAccess {
   /** Token of the user `operator`. */
@@ -64,6 +62,5 @@ export async function installDefinition(plane: KubeApi): Promise<void> {
   if (status !== 201) throw new Error(`the definition was refused: ${JSON.stringify(body)}`);
   await until(
     async () => (await plane.request('GET', `/apis/${GROUP_VERSION}/releasechannels`)).status === 200,
-    DEFINITION_MS,
   );
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { inject, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished } from 'vitest';
 import type { ChannelCondition, ReleaseChannelStatus } from '../../src/contract/crd/release-channel.ts';
 import { GROUP_VERSION, RELEASE_CHANNEL_KIND } from '../../src/contract/crd/resource-names.ts';
 import { electionRules, watchedNamespaceRules } from './operator-rbac.ts';
@@ -18,9 +18,6 @@ import { startOperatorPlane } from './operator-plane.ts';
 import { startSlipway, type SlipwayProcess } from './process.ts';
 import type { AtEnd } from './shared-fixture.ts';
 import { until } from './until.ts';
-
-/** How long a test waits for the operator. The machine may be busy. */
-export const PATIENCE_MS = 60_000;
 
 /** Flags of an operator that soon stops believing in a pod without an answer, for tests of such pods. */
 export const IMPATIENT = ['--pods.timeoutMs=2000', '--pods.staleSeconds=5'] as const;
@@ -72,6 +69,8 @@ export interface OperatorWorld<Plane extends KubeApi = KubeApi> {
     status: ChannelCondition['status'],
     reason?: string,
   ): Promise<ReleaseChannelStatus>;
+  /** Waits until the status matches, as `toMatchObject` compares. */
+  untilStatus(namespace: string, name: string, expected: object): Promise<void>;
   /** Starts an operator for a namespace. */
   startOperator(namespace: string, options?: OperatorOptions): Promise<SlipwayProcess>;
 }
@@ -197,12 +196,18 @@ async function openOperatorWorld<Plane extends KubeApi>(
           const condition = found?.conditions.find((each) => each.type === type);
           const isReason = reason === undefined || condition?.reason === reason;
           return condition?.status === status && isReason ? found : null;
-        }, PATIENCE_MS);
+        });
       } catch (cause) {
         throw new Error(`${type} did not become ${status} ${reason ?? ''}: ${JSON.stringify(last)}`, {
           cause,
         });
       }
+    },
+    untilStatus: async (namespace, name, expected) => {
+      await until(async () => {
+        expect((await get(namespace, name))?.status).toMatchObject(expected);
+        return true;
+      });
     },
     startOperator: async (namespace, options = {}) => {
       const id = randomBytes(4).toString('hex');
@@ -227,6 +232,9 @@ async function openOperatorWorld<Plane extends KubeApi>(
         ...withDefaults(options.args ?? [], {
           '--log.level': 'debug',
           '--reconcile.intervalSeconds': '0.5',
+          // An operator whose API server is overloaded or stopped for longer than its lease ends.
+          '--election.leaseSeconds': '250',
+          '--election.renewSeconds': '240',
           // On a busy machine a pod that works may answer after seconds.
           '--pods.timeoutMs': '30000',
           '--pods.staleSeconds': '60',

@@ -1,6 +1,6 @@
 import { bytesSource } from '../../src/formats/byte-source.ts';
 import type { SplicedSource } from '../../src/formats/patch/spliced-source.ts';
-import type { ValueEdit } from '../../src/formats/patch/value-edit.ts';
+import type { ValueEdit } from '../../src/formats/patch/find-places.ts';
 import { type BundleDigests, bundleDigests } from '../../src/formats/unity/bundle-digests.ts';
 import { type BundlePatch, patchBundle, sizeUnitOf } from '../../src/formats/unity/bundle-patch.ts';
 import { type BundleNode, openBundle } from '../../src/formats/unity/bundle.ts';

@@ -2,7 +2,7 @@ import { createRandom } from '../../demo/game/seeded-random.ts';
 import { TextCollector } from '../../src/formats/collect/text-collector.ts';
 import type { PathSyntax } from '../../src/formats/collect/path-syntax.ts';
 import { PatchError } from '../../src/formats/patch/patch-error.ts';
-import type { FieldEdit } from '../../src/formats/patch/value-edit.ts';
+import type { FieldEdit } from '../../src/formats/patch/find-places.ts';
 import type { ValueVisitor } from '../../src/formats/value-visitor.ts';
 
 /** Texts that writers get wrong: longer, shorter, empty, beyond the BMP, right to left, quotes, line ends, marks. */

@@ -10,6 +10,7 @@ import {
   type TranslationMemory,
 } from '../../src/localization/memory/translation-memory.ts';
 import { unitIdText } from '../../src/localization/unit-id-text.ts';
+import type { Judging } from '../../src/localization/translation/judge/judging.ts';
 import type { UnitsAfterPort } from '../../src/localization/translation/judge/unit-source.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { JudgeOptions, TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
@@ -25,9 +26,10 @@ import {
   type Finding,
 } from '../../src/localization/translation/work/store/target-rows.ts';
 import type { ReportedTask } from '../../src/localization/translation/work/store/task-page.ts';
+import { openWork } from '../../src/localization/translation/work/store/work.ts';
 import { openWorkDatabase } from '../../src/localization/translation/work/store/work-database.ts';
-import { createTaskCounts } from '../../src/localization/translation/work/store/task-counts.ts';
-import { createTargetStore } from '../../src/localization/translation/work/store/target-store.ts';
+import { refreshTasks } from '../../src/localization/translation/work/store/task-counts.ts';
+import { putTarget } from '../../src/localization/translation/work/store/target-store.ts';
 import {
   createStore,
   type TranslationStore,
@@ -46,6 +48,7 @@ import { callerInProcess } from './caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from './index-release.ts';
 import { createTestEngine } from './task-engine.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+import { partial } from './partial.ts';
 
 /** The sources of two containers. */
 export const REVIEW_SOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -201,7 +204,6 @@ export async function openReviewWorld(
     createId: () => `M${String((ids += 1)).padStart(4, '0')}`,
     penaltyOf: () => 0,
   });
-  const settings = { fourEyes: overrides.fourEyes ?? false };
   const providers = createProviderAccess({
     configuration: () => PROVIDERS,
     dataDirectory: directory,
@@ -218,7 +220,7 @@ export async function openReviewWorld(
     unitsAfter,
     memory: overrides.memory ?? memory,
     languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
-    configuration: () => settings,
+    fourEyes: () => overrides.fourEyes ?? false,
     exchangeRoot: () => exchange,
     dataDirectory: directory,
     clock,
@@ -232,7 +234,11 @@ export async function openReviewWorld(
     judge,
     units,
     unitsAfter,
-    judging: { judge, units, judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }) },
+    judging: partial<Judging>({
+      judge,
+      units,
+      judgedBy: () => Promise.resolve({ key: 'rules', generation: 7 }),
+    }),
     exchangeRoot: () => exchange,
     dataDirectory: directory,
   });
@@ -251,15 +257,15 @@ export async function openReviewWorld(
   /** Stores targets as a translator does, past the action. */
   const store = (destination: string, targets: readonly (StoredForTest | null)[]): void => {
     const database = openWorkDatabase(path);
-    const counts = createTaskCounts(database, 'zh-Hans');
-    const store = createTargetStore(database, 'zh-Hans', counts);
     const now = unixSeconds(clock);
+    const work = openWork(database, { targetLanguage: 'zh-Hans', createId: () => 'id', now: () => now });
     for (const [at, target] of targets.entries()) {
       if (target === null) continue;
       const sourceText = REVIEW_SOURCES[destination]?.[at] ?? '';
       const { text, authorKind = 'person', tokenId = 'translator', state = 'translated' } = target;
       const { propagatedFrom = null } = target;
-      store.put(
+      putTarget(
+        work,
         {
           unitId: unitIdOf(destination, `k${at}`),
           text,
@@ -279,7 +285,7 @@ export async function openReviewWorld(
         NO_PROVENANCE,
       );
     }
-    counts.refresh(now);
+    refreshTasks(work);
     database.close();
   };
   const act = async (body: object, caller: Caller = { tokenId: 'reviewer', allow: null }) => {

@@ -6,7 +6,7 @@ import type { CatalogPlugin } from '../../src/formats/catalogs/catalog-plugin.ts
 import { bundleDigests } from '../../src/formats/unity/bundle-digests.ts';
 import { openBundle } from '../../src/formats/unity/bundle.ts';
 import { READ_LIMITS } from '../../src/formats/value-visitor.ts';
-import { catalogsConfigurationSchema } from '../../src/localization/localized/catalogs/catalogs-config.ts';
+import { catalogsConfigurationSchema } from '../../src/localization/localized/localized-config.ts';
 import { catalogPlugins, ignoreTest } from '../../src/localization/localized/catalogs/catalog-program.ts';
 import type { ReleaseFile } from '../../src/localization/localized/catalogs/release-files.ts';
 import { rewriteCatalogs } from '../../src/localization/localized/catalogs/rewrite-catalogs.ts';

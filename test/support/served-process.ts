@@ -46,6 +46,8 @@ export interface ServedProcess {
   target(destination: string, releaseId?: string): string;
   /** Attests this from now on, with the next version. */
   attest(attestation: Partial<Attestation>): void;
+  /** Waits until the server uses the newest attestation. */
+  untilAttested(): Promise<void>;
   /** Waits until `/readyz` reports this readiness and this release. */
   untilReady(ready: boolean, releaseId?: string): Promise<{ readonly reason: string | null }>;
   /** The value of a metric, summed over its labels. */
@@ -84,6 +86,14 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
     target: (destination, releaseId) =>
       `/${CDN_HOST}/${releaseId === undefined ? '' : `${releaseId}/`}${destination.split('/').map(encodeURIComponent).join('/')}`,
     attest,
+    untilAttested: async () => {
+      await until(async () => {
+        const body = (await (await fetch(`${started.url}/readyz`)).json()) as {
+          attestation: { version: number } | null;
+        };
+        return body.attestation?.version === version;
+      });
+    },
     untilReady: async (ready, releaseId) =>
       await until(async () => {
         const body = (await (await fetch(`${started.url}/readyz`)).json()) as {

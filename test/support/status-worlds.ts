@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
 import type { DaemonFault } from './fake-daemon.ts';
+import { freePorts } from './free-ports.ts';
 import {
   STATUS_CDN_HOST,
   STATUS_FILE,
@@ -11,6 +11,7 @@ import {
   type StatusWorld,
 } from './operation-status-cases.ts';
 import { sampleFiles, writeReleaseTree } from './release-tree.ts';
+import type { AtEnd } from './shared-fixture.ts';
 import { startTestServer } from './start-test-server.ts';
 import { startSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -38,16 +39,20 @@ const SERVER_INFO = {
 
 /** Starts a world. It stops with the running test. */
 export async function startWorld(world: StatusWorld): Promise<RunningWorld> {
-  return world === 'released' || world === 'unsynced' ? await realWorld(world) : await scriptedWorld(world);
+  return world === 'released' || world === 'unsynced'
+    ? await startRealWorld(world, onTestFinished)
+    : await scriptedWorld(world);
 }
 
-async function realWorld(world: 'released' | 'unsynced'): Promise<RunningWorld> {
-  const upstream = await temporaryDirectory();
+/** Starts a daemon and a server. */
+export async function startRealWorld(world: 'released' | 'unsynced', atEnd: AtEnd): Promise<RunningWorld> {
+  const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: STATUS_RELEASE_ID, files: sampleFiles(), serverInfo: SERVER_INFO });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     daemon: { sync: { onStart: false } },
-    server: { admin: { tokenFiles: [await writeTokenFile(TOKEN)], exposeControl: true } },
+    server: { admin: { tokenFiles: [await writeTokenFile(TOKEN, atEnd)], exposeControl: true } },
+    atEnd,
   });
   if (world === 'unsynced') return { url: system.serverUrl, token: TOKEN, taskId: 'none' };
   const { task_id } = await system.run('sync');
@@ -139,12 +144,8 @@ function isFault(world: StatusWorld): world is StatusWorld & NonNullable<DaemonF
   return FAULTS.has(world);
 }
 
-/** An origin without a listener. */
+/** An origin without a listener; no other test takes its port. */
 async function nobody(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
+  const [port] = await freePorts(1);
   return `http://127.0.0.1:${port}`;
 }

@@ -36,13 +36,23 @@ export interface TestSystem {
   /** Requests a path of the daemon with its token. */
   askDaemon(path: string, init?: RequestInit): Promise<Response>;
   /** Posts a control action to the daemon and returns its 202 body. */
-  control(action: string, body?: object): Promise<{ task_id: string; status: string }>;
-  /** Posts an action and waits for its task to end. */
+  control(action: string, body?: object): Promise<ControlAnswer>;
+  /** Waits until the task of a control action has ended. */
+  ended(accepted: Pick<ControlAnswer, 'task_id'>, deadlineMs?: number): Promise<TaskBody>;
+  /** Posts an action and waits for the end of its task, which began after the call. */
   run(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** Runs an action whose task must succeed. The error of another outcome has its reason and the end of the daemon's log. */
   succeed(action: string, body?: object, deadlineMs?: number): Promise<TaskBody>;
   /** The URL of a destination under the current release's immutable path. */
   cdn(path: string): string;
+}
+
+/** The body of the 202 to a control action. */
+export interface ControlAnswer {
+  readonly task_id: string;
+  readonly status: string;
+  /** Whether the call joined a task that was there. */
+  readonly deduplicated: boolean;
 }
 
 /** The body of `/readyz`. */
@@ -206,7 +216,7 @@ function serverQuestions(serverUrl: string): Pick<TestSystem, 'untilReady' | 'cd
 function daemonControl({
   daemonUrl,
   daemonTokenFile,
-}: Settings): Pick<TestSystem, 'askDaemon' | 'control' | 'run'> {
+}: Settings): Pick<TestSystem, 'askDaemon' | 'control' | 'ended' | 'run'> {
   const askDaemon: TestSystem['askDaemon'] = async (path, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await readTokenFile(daemonTokenFile)}`);
@@ -218,20 +228,27 @@ function daemonControl({
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const answer = (await response.json()) as { task_id: string; status: string };
+    const answer = (await response.json()) as ControlAnswer;
     if (response.status !== 202) throw new Error(`${action}: ${response.status} ${JSON.stringify(answer)}`);
     return answer;
   };
+  const ended: TestSystem['ended'] = async ({ task_id }, deadlineMs = WAIT_MS) =>
+    await until(async () => {
+      const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
+      const { task } = (await response.json()) as { task: TaskBody };
+      return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
+    }, deadlineMs);
   return {
     askDaemon,
     control,
-    run: async (action, body, deadlineMs = WAIT_MS) => {
-      const { task_id } = await control(action, body);
-      return await until(async () => {
-        const response = await askDaemon(`/v1/reports/task.status?task_id=${task_id}`);
-        const { task } = (await response.json()) as { task: TaskBody };
-        return ['succeeded', 'failed', 'cancelled'].includes(task.status) ? task : null;
-      }, deadlineMs);
+    ended,
+    run: async (action, body, deadlineMs) => {
+      for (;;) {
+        const accepted = await control(action, body);
+        const task = await ended(accepted, deadlineMs);
+        // Such as the sync of the start: it may have seen the release before.
+        if (!accepted.deduplicated || accepted.status !== 'running') return task;
+      }
     },
   };
 }

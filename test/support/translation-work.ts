@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { openWorkDatabase } from '../../src/localization/translation/work/store/work-database.ts';
-import type { Lease } from '../../src/localization/translation/work/leases/free-chunks.ts';
+import type { Lease } from '../../src/localization/translation/work/leases/chunk-leases.ts';
 import type { WorkerResult } from '../../src/localization/translation/work/leases/lease-results.ts';
 import type { BuildResult } from '../../src/localization/translation/work/build/finish-build.ts';
 import {
@@ -27,7 +27,8 @@ export function openTestWork(path = ':memory:'): TestWork {
     database.close();
     index.close();
   });
-  let ids = 0;
+  // The work takes the first one for itself.
+  let ids = -1;
   return workIn({ database, index }, () => `id${String((ids += 1)).padStart(6, '0')}`);
 }
 

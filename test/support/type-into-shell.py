@@ -11,8 +11,8 @@ import select
 import sys
 import time
 
-# Longest wait for the prompt and for each line, seconds.
-LONGEST_WAIT = 60
+# Longest wait for the prompt and for each line, seconds: a little less than the test may take.
+LONGEST_WAIT = 170
 
 ask = json.load(sys.stdin)
 child, terminal = pty.fork()

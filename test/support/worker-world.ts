@@ -1,3 +1,5 @@
+import type { GlossaryPort } from '../../src/localization/glossary/glossary.ts';
+import type { TranslationMemory } from '../../src/localization/memory/translation-memory.ts';
 import type { TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { CharacterSheet } from '../../src/localization/translation/providers/character-sheet.ts';
@@ -7,14 +9,13 @@ import type {
   TranslationRequest,
   UnitToTranslate,
 } from '../../src/localization/translation/providers/provider.ts';
-import { createSpending, NO_USAGE } from '../../src/localization/translation/providers/spending.ts';
+import { NO_USAGE, createSpending } from '../../src/localization/translation/providers/spending.ts';
 import type { Finding } from '../../src/localization/translation/work/store/target-rows.ts';
 import type { TranslationWork } from '../../src/localization/translation/work/translation-work.ts';
 import type { TranslationStore } from '../../src/localization/translation/work/translation-worker.ts';
 import { methodsOf } from '../../src/engine/database/work-file.ts';
 import { createRunTally } from '../../src/localization/translation/worker/run-tally.ts';
-import type { RunSettings } from '../../src/localization/translation/worker/run-settings.ts';
-import type { RunPorts, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
+import type { RunPorts, RunSettings, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
 import { runWorkers } from '../../src/localization/translation/worker/worker-run.ts';
 import type { TaskContext, TaskResult } from '../../src/engine/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
@@ -23,6 +24,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { indexRelease } from './index-release.ts';
 import { callerInProcess } from './caller-in-process.ts';
 import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
+import { partial } from './partial.ts';
 
 /** The answer of a scripted provider for one unit: a translation, or why there is none. */
 export type ScriptedAnswer = string | (Pick<FailedUnit, 'code'> & Partial<FailedUnit>);
@@ -177,7 +179,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
-    memory: {
+    memory: partial<TranslationMemory>({
       lookUp: (lookups) =>
         Promise.resolve(
           lookups.map(({ source_text: source }) => {
@@ -190,8 +192,8 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
         ),
       soleTokens: (ids) => Promise.resolve(ids.map(() => 'ann')),
       countUse: () => Promise.resolve(),
-    },
-    glossary: {
+    }),
+    glossary: partial<GlossaryPort>({
       diagnose: ({ units }) =>
         Promise.resolve({
           generation: 7,
@@ -216,7 +218,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
             qa_identity: 'gqa1_x',
           })),
         }),
-    },
+    }),
     languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
     clock,
     random: () => 0,
@@ -231,7 +233,6 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     model: 'model-1',
     promptDigest: 'digest-1',
     stepSize: { units: 20, characters: 4000 },
-    hasPrices: false,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
     translateBatch: async (request) => {

@@ -11,7 +11,6 @@ import {
 } from './unity-type.ts';
 import type { UnityObject } from './write-serialized-file.ts';
 
-/** A row of a string table. */
 interface StringTableRow {
   readonly id: bigint;
   readonly text: string;

@@ -19,7 +19,6 @@ export interface BundleOptions {
 
 type BundleCompression = 'none' | 'lzma' | 'lz4' | 'lz4hc';
 
-/** A file within the bundle. */
 interface BundleFile {
   readonly name: string;
   readonly bytes: Uint8Array;

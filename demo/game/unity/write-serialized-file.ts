@@ -121,7 +121,7 @@ function typeKey({ classId, scriptHash, type }: UnityObject): string {
 function writeType(
   writer: ByteWriter,
   { version, typeTrees = true }: SerializedFileContent,
-  { classId, type, scriptHash }: Pick<UnityObject, 'classId' | 'type' | 'scriptHash'>,
+  { classId, type, scriptHash }: Omit<UnityObject, 'pathId' | 'value'>,
   isReference: boolean,
 ): void {
   writer.integer(classId, 4);

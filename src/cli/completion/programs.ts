@@ -1,6 +1,5 @@
 import { helpColumns } from '../../platform/terminal/help-columns.ts';
 import { didYouMean, usageError } from '../../platform/terminal/usage-error.ts';
-import { CTL_COMMANDS } from '../ctl/ctl-commands.ts';
 
 /** The commands of `slipway`, and what each is for. */
 export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
@@ -29,9 +28,10 @@ Run slipway COMMAND --help for details, and slipway --version for the version.
  *
  * @param written the command; empty when it is missing
  */
-export function renderProgramProblem(written: string): string {
+export async function renderProgramProblem(written: string): Promise<string> {
   if (written === '') return `slipway: a command is missing\n\n${renderSlipwayUsage()}`;
   const names = PROGRAMS.map(([name]) => name);
+  const { CTL_COMMANDS } = await import('../ctl/ctl-commands.ts');
   // A user who leaves out `ctl` means one of its commands.
   const ofCtl = CTL_COMMANDS.map(({ name }) => `ctl ${name}`);
   const hint = didYouMean(written, names) || didYouMean(`ctl ${written}`, ofCtl);

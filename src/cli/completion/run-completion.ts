@@ -7,9 +7,6 @@ import { completeSlipway, type CompletionSources } from './complete-slipway.ts';
 import { renderCompletion } from './completion.ts';
 import { COMPLETION_SHELLS, completionScript } from './shell-scripts.ts';
 
-/** The hidden command with which a shell asks for the words at the cursor. */
-export const COMPLETE_COMMAND = '__complete';
-
 /** Longest wait for names of the service after Tab, seconds. */
 const NAMES_TIMEOUT_SECONDS = 3;
 

@@ -1,3 +1,6 @@
+/** The hidden command with which a shell asks for the words at the cursor. */
+export const COMPLETE_COMMAND = '__complete';
+
 /** The shells whose words can be completed. */
 export const COMPLETION_SHELLS = ['bash', 'zsh', 'fish'] as const;
 

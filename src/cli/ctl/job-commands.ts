@@ -8,13 +8,6 @@ import { numberOption } from './ctl-options.ts';
 import { showTask, watchTask, type SeenTask } from './task-watch.ts';
 import { textExcerpt, textTable } from '../../platform/terminal/text-table.ts';
 
-interface JobRun {
-  readonly group: 'res' | 'parse' | 'i18n';
-  readonly action: string;
-  /** `key=value` pairs. */
-  readonly args: readonly string[];
-}
-
 /** Long enough that the schedule never starts the job: the command does. */
 const UNREACHED_DELAY_SECONDS = 86_400;
 
@@ -66,7 +59,15 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
  *
  * @throws CtlFailure
  */
-export async function runJob(context: CtlContext, job: JobRun): Promise<SeenTask> {
+export async function runJob(
+  context: CtlContext,
+  job: {
+    readonly group: 'res' | 'parse' | 'i18n';
+    readonly action: string;
+    /** `key=value` pairs. */
+    readonly args: readonly string[];
+  },
+): Promise<SeenTask> {
   const { api } = context;
   const id = `ctl-${randomUUID()}`;
   const schedule = { id, ...job, max_runs: 1, delay_seconds: UNREACHED_DELAY_SECONDS };

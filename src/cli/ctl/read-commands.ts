@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { HealthRead } from '../../contract/schemas/answers/health.ts';
+import { HealthAnswer } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
-import { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
-import { ScheduleListRead } from '../../contract/reports/report-schedules.ts';
+import { ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
+import { ScheduleListReport } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
@@ -51,10 +51,10 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
       const health = await context.api.get('/healthz');
       if (isDataFormat(context.output)) await printData(context, joinStatus(readiness, health, releases));
       else {
-        const report = ReleaseStatusRead.safeParse(releases?.value);
+        const report = ReleaseStatusReport.schema.safeParse(releases?.value);
         const status = report.success ? report.data : null;
         const repairs = await repairsOf(context, status);
-        const read = HealthRead.safeParse(health.value);
+        const read = HealthAnswer.schema.safeParse(health.value);
         const answers = {
           readiness: parsed.data,
           health: read.success ? read.data : null,
@@ -157,7 +157,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => {
       const query = given({ group: textOption(context.args, 'group') });
       const answer = await context.api.get(reportPath('schedule.list'), query);
-      await printAnswer(context, answer, ScheduleListRead, {
+      await printAnswer(context, answer, ScheduleListReport.schema, {
         render: renderSchedules,
         names: ({ items }) => items.map(({ id }) => id),
       });
@@ -205,7 +205,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
 
 async function repairsOf(
   { api }: CtlContext,
-  releases: z.output<typeof ReleaseStatusRead> | null,
+  releases: z.output<typeof ReleaseStatusReport.schema> | null,
 ): Promise<readonly TaskView[] | null> {
   const isDamaged = [releases?.official, releases?.localized].some(
     (current) => (current?.damaged_count ?? 0) > 0,

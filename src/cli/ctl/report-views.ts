@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { isRolledBack, lastCurrentAt } from '../../domain/release/release-history.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
@@ -140,7 +141,7 @@ function withoutZeros(name: string, value: unknown): unknown {
 
 /** Whether a value is a group of zeros, such as the usage of a provider that was not asked. */
 function isAllZero(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (!isRecord(value)) return false;
   const values = Object.values(value);
   return values.length > 0 && values.every((each) => each === 0 || each === 0n);
 }
@@ -192,7 +193,7 @@ export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, view
     [
       { title: 'CHECK', cell: ({ id }) => id },
       // A check of something that has not happened yet says nothing.
-      { title: 'STATUS', cell: (check) => (check.evaluated === false ? '-' : check.status) },
+      { title: 'STATUS', cell: (check) => (check.evaluated ? check.status : '-') },
       { title: 'SINCE', cell: ({ since }) => textTime(since, view.now) },
       { title: 'FINDING', cell: ({ message }) => message },
     ],

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
-import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
+import type { Health } from '../../contract/schemas/answers/health.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
@@ -8,15 +8,15 @@ import type { View } from './output/view.ts';
 import { outcomeOf } from './report-views.ts';
 import type { TaskView } from './task-brief.ts';
 
-type ReadReleaseStatus = z.output<typeof ReleaseStatusRead>;
+type ReleaseStatus = z.output<typeof ReleaseStatusReport.schema>;
 type Field = readonly [string, string];
 
 interface StatusAnswers {
   readonly readiness: Readiness;
   /** `null` when `/healthz` gave no usable answer. */
-  readonly health: ReadHealth | null;
+  readonly health: Health | null;
   /** `null` while the daemon is unavailable. */
-  readonly releases: ReadReleaseStatus | null;
+  readonly releases: ReleaseStatus | null;
   /** The active tasks that repair; `null` when nothing is damaged or they are unknown. */
   readonly repairs: readonly TaskView[] | null;
 }
@@ -29,7 +29,7 @@ const RELATIONS = {
   no_official: 'there is no official release',
   no_localized: 'there is no localized release',
   none: 'there is no release',
-} satisfies Record<ReadReleaseStatus['relation'], string>;
+} satisfies Record<ReleaseStatus['relation'], string>;
 
 /** Renders the state of the service, what the checks found, and the current releases. */
 export function renderStatus(answers: StatusAnswers, { now, painter }: View): string {
@@ -95,11 +95,11 @@ function checkFields({ checks = [], message: shown }: Readiness): readonly Field
 }
 
 function daemonText({ health, releases }: StatusAnswers): string {
-  if (health?.daemon?.answers === false) return 'does not answer';
+  if (health?.daemon.answers === false) return 'does not answer';
   return releases === null ? 'the release report is not available' : 'answers';
 }
 
-function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field[] {
+function releaseFields(releases: ReleaseStatus, now: number): readonly Field[] {
   const { relation, sync } = releases;
   const channels = (['official', 'localized'] as const).flatMap((channel): Field[] => {
     const current = releases[channel];
@@ -111,11 +111,7 @@ function releaseFields(releases: ReadReleaseStatus, now: number): readonly Field
       ...damagedFields(current),
     ];
   });
-  return [
-    ...channels,
-    ['relation', RELATIONS[relation]],
-    ['sync', sync === undefined ? 'not reported by this daemon' : syncText(sync, now)],
-  ];
+  return [...channels, ['relation', RELATIONS[relation]], ['sync', syncText(sync, now)]];
 }
 
 /** The files of a new release can have been checked before it was published: a sync fetches only files that the volume does not have. */
@@ -126,7 +122,7 @@ function checkedText(verifiedAt: number | null, now: number): string {
 function damagedFields({
   damaged,
   damaged_count: count,
-}: NonNullable<ReadReleaseStatus['official']>): readonly Field[] {
+}: NonNullable<ReleaseStatus['official']>): readonly Field[] {
   const shown = damaged.slice(0, DAMAGED_MAX);
   const more = count - shown.length;
   return [
@@ -142,7 +138,7 @@ function repairText(repairs: readonly TaskView[]): string {
     .join('; ');
 }
 
-function syncText({ last, next_at: nextAt }: NonNullable<ReadReleaseStatus['sync']>, now: number): string {
+function syncText({ last, next_at: nextAt }: ReleaseStatus['sync'], now: number): string {
   const next = nextAt === null ? 'none is planned' : `next ${textTime(nextAt, now)}`;
   if (last === null) return `none has ended; ${next}`;
   const why = last.code === null ? '' : `: ${last.code}: ${last.message ?? ''}`;

@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { access, mkdir } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keyIdOf } from '../../attestation/keys.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { writeFileDurably } from '../../platform/files/files.ts';
+import { makeDirectoriesDurably, writeFileDurably } from '../../platform/files/files.ts';
 import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
@@ -45,7 +45,7 @@ export async function runKeygen(
   const privateFile = join(out, 'signing.key');
   const publicFile = join(out, 'signing.pub');
   try {
-    await mkdir(out, { recursive: true, mode: 0o700 });
+    await makeDirectoriesDurably(out, 0o700);
     for (const file of force ? [] : [privateFile, publicFile]) {
       if (!(await exists(file))) continue;
       io.stderr.write(`slipway keygen: ${file} exists; choose another folder, or replace it with --force\n`);

@@ -11,7 +11,7 @@ export interface Progress {
 const WIDTH = 28;
 
 /** The part that is done, as an integer of percent; `null` while nobody knows how much there is. */
-export function percentOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
+export function percentOf({ done, total }: Progress): number | null {
   return total === null || total === 0 ? null : Math.floor((100 * Math.min(done, total)) / total);
 }
 

@@ -42,7 +42,7 @@ export async function checkVolume(options: VolumeCheckOptions): Promise<VolumeRe
     root,
     store_id: storeId,
     mode: options.quick ? 'quick' : 'full',
-    sound: isSound({ problems, attestation, releases }),
+    sound: isSound(problems, attestation, releases),
     complete: releases.every(({ base }) => base?.status !== 'not_checked'),
     problems,
     attestation,

@@ -27,12 +27,7 @@ export function exitCodeOf({
  * The exit code of a report on a mirror. Damage that was found counts even if `--timeout` expired. A mirror without a release
  * serves no file that could be read.
  */
-export function exitCodeOfMirror(
-  report: Pick<MirrorReport, 'sound' | 'complete' | 'timed_out'> & {
-    readonly attestation: Pick<MirrorReport['attestation'], 'status'>;
-    readonly releases: readonly unknown[];
-  },
-): number {
+export function exitCodeOfMirror(report: MirrorReport): number {
   if (report.attestation.status === 'not_checked') return VERIFY_EXITS.unchecked;
   const isUnchecked = report.timed_out || report.releases.length === 0;
   return report.sound && isUnchecked ? VERIFY_EXITS.unchecked : exitCodeOf(report);

@@ -51,12 +51,12 @@ export interface VolumeReport {
 }
 
 /** Whether nothing in a report is damage. */
-export function isSound(report: Pick<VolumeReport, 'problems' | 'attestation' | 'releases'>): boolean {
-  return (
-    report.problems.length === 0 &&
-    report.attestation.problems.length === 0 &&
-    report.releases.every(isReleaseSound)
-  );
+export function isSound(
+  problems: readonly string[],
+  attestation: AttestationReport,
+  releases: readonly ReleaseReport[],
+): boolean {
+  return problems.length === 0 && attestation.problems.length === 0 && releases.every(isReleaseSound);
 }
 
 function isReleaseSound(release: ReleaseReport): boolean {

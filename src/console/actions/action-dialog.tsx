@@ -1,5 +1,6 @@
 /** One control action: its form, a dry run or its effect, a confirmation, and its result. */
 
+import { isRecord } from '../../domain/is-record.ts';
 import { Component, createRef, type JSX } from 'preact';
 import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
 import { triedBody } from '../../domain/release/tried-body.ts';
@@ -15,14 +16,7 @@ import {
   spreadArguments,
   type FormLayout,
 } from '../forms/action-fields.ts';
-import {
-  fieldAt,
-  isRecord,
-  readFields,
-  type Field,
-  type FieldProblem,
-  type Values,
-} from '../forms/form-model.ts';
+import { fieldAt, readFields, type Field, type FieldProblem, type Values } from '../forms/form-model.ts';
 import type { ActionRequest, App } from '../state/app.ts';
 import { permittedContract } from '../state/permitted-jobs.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
@@ -130,7 +124,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
 
   permitted(): ConsoleContract {
     const { app, contract } = this.props;
-    return permittedContract({ contract, hasScope: (scope) => app.hasScope(scope) });
+    return permittedContract(contract, (scope) => app.hasScope(scope));
   }
 
   layout(): FormLayout {

@@ -10,7 +10,7 @@ const TIMES = ['every_seconds', 'delay_seconds', 'next_run_unix_seconds'];
 
 /** Members of the body that a form begins with. @param now Unix seconds */
 export function firstBody(
-  { action, body = {} }: Pick<ActionRequest, 'action' | 'body'>,
+  { action, body = {} }: ActionRequest,
   { jobs }: ConsoleContract,
   now: number,
 ): Readonly<Record<string, unknown>> {

@@ -12,12 +12,7 @@ import { renderExact } from '../text/exact-json.ts';
  * @param key default: the client keeps one for the same body until it has an answer
  * @throws ApiFailure
  */
-export async function postAction(
-  app: Pick<App, 'api'>,
-  action: string,
-  body: string,
-  key?: string,
-): Promise<Accepted> {
+export async function postAction(app: App, action: string, body: string, key?: string): Promise<Accepted> {
   return (await app.api.control(`/admin/control/${action}`, body, key)) as Accepted;
 }
 

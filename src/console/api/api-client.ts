@@ -2,7 +2,6 @@
 
 import { parseExact } from '../text/exact-json.ts';
 import { randomKey } from './random-key.ts';
-import type { TokenVault } from './token-vault.ts';
 import type { Problem } from './wire.ts';
 
 /** The server's own time limit for the daemon is much shorter, milliseconds. */
@@ -80,20 +79,24 @@ export interface ApiClient {
   control(path: string, body: string, key?: string): Promise<unknown>;
 }
 
-interface ApiClientParts {
+/** Makes the client of one page. */
+export function createApiClient({
+  fetch,
+  token: ownToken,
+  onUnauthorized,
+  onDate,
+}: {
   readonly fetch: typeof globalThis.fetch;
-  readonly vault: Pick<TokenVault, 'get'>;
+  /** The token of the reader; `null` without one. */
+  readonly token: () => string | null;
   readonly onUnauthorized: () => void;
   readonly onDate?: (date: string) => void;
-}
-
-/** Makes the client of one page. */
-export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiClientParts): ApiClient {
+}): ApiClient {
   const send = async (
     path: string,
     { accept, ...init }: RequestInit & { readonly accept: readonly number[] },
   ): Promise<unknown> => {
-    const token = vault.get();
+    const token = ownToken();
     const headers = new Headers(init.headers);
     headers.set('accept', 'application/json');
     if (token !== null) headers.set('authorization', `Bearer ${token}`);
@@ -101,7 +104,7 @@ export function createApiClient({ fetch, vault, onUnauthorized, onDate }: ApiCli
     if (date !== null) onDate?.(date);
     if (accept.includes(status) && body !== null) return body;
     // A late answer to an older token says nothing about the one that the page has now.
-    if (status === 401 && vault.get() === token) onUnauthorized();
+    if (status === 401 && ownToken() === token) onUnauthorized();
     const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
     const message = problem.detail ?? `The server returned an unexpected answer with status ${status}.`;
     throw new ApiFailure(message, { status, problem, retryAfter });

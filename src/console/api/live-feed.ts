@@ -25,13 +25,16 @@ export interface Feed<T> {
 
 export const EMPTY_FEED: FeedState<never> = { value: null, loadedAt: null, failure: null, nextAt: null };
 
+/** The timers of the browser; a test drives its own. */
+export type Timers = Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+
 interface FeedParts<T> {
   /** @throws ApiFailure */
   readonly load: (signal: AbortSignal) => Promise<T>;
   /** Milliseconds until the next request after a success. */
   readonly pauseAfter: (value: T) => number;
   readonly onChange: () => void;
-  readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+  readonly timers?: Timers;
   /** Milliseconds. */
   readonly now?: () => number;
 }

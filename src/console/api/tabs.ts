@@ -9,13 +9,13 @@ export interface Tabs {
 
 interface TabsParts {
   readonly own: string;
-  readonly locks: Pick<LockManager, 'request'> | undefined;
+  readonly locks: LockManager | undefined;
   /** Throws when storage is switched off. */
-  readonly storage: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
-  readonly events: Pick<Window, 'addEventListener'>;
+  readonly storage: () => Storage;
+  readonly events: Window;
   /** Unix milliseconds. */
   readonly now?: () => number;
-  readonly timers?: Pick<typeof globalThis, 'setInterval'>;
+  readonly timers?: typeof globalThis;
 }
 
 const PREFIX = 'slipway.tab.';

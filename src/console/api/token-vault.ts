@@ -5,11 +5,11 @@ import { attempt } from './attempt.ts';
 const KEY = 'slipway.admin-token';
 
 export class TokenVault {
-  readonly #session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+  readonly #session: () => Storage;
   #token: string | null;
 
   /** @param session throws if storage is switched off */
-  constructor(session: () => Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {
+  constructor(session: () => Storage) {
     this.#session = session;
     this.#token = attempt(() => session().getItem(KEY)) ?? null;
   }

@@ -2,20 +2,17 @@
 import type { z } from 'zod';
 import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { ProblemSchema } from '../../contract/problems/problem-schema.ts';
-import type { ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
 import type { REPORTS, ReportName } from '../../contract/reports/reports.ts';
 import type { AcceptedAnswer, AdminIndexAnswer } from '../../contract/schemas/answers/admin.ts';
 import type { DistributionAnswer } from '../../contract/schemas/answers/distribution.ts';
-import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { Health } from '../../contract/schemas/answers/health.ts';
 import type { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 
 export type { ControlScope, ReportName };
 
-export type Report<N extends ReportName> = N extends 'release.status'
-  ? z.infer<typeof ReleaseStatusRead>
-  : z.infer<(typeof REPORTS)[N]['answer']['schema']>;
+export type Report<N extends ReportName> = z.infer<(typeof REPORTS)[N]['answer']['schema']>;
 
-export type Health = ReadHealth;
+export type { Health };
 export type Readiness = z.infer<typeof ReadinessAnswer.schema> & { readonly shutting_down?: boolean };
 export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
 export type Accepted = z.infer<typeof AcceptedAnswer.schema>;

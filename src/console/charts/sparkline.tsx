@@ -7,16 +7,6 @@ import { useWidth } from './use-width.ts';
 
 const HEIGHT = 36;
 
-interface SparklineProps {
-  readonly label: string;
-  /** At equal distances, oldest first; `null` where nothing is known. */
-  readonly values: readonly (number | null)[];
-  readonly format: (value: number) => string;
-  readonly fold?: 'mean' | 'greatest';
-  readonly tone?: ChartTone;
-  readonly span: string;
-}
-
 /** The least and greatest of the known values, and the last one; `null` without any. */
 interface Extent {
   readonly least: number;
@@ -37,7 +27,15 @@ export function extentOf(values: readonly (number | null)[]): Extent | null {
 }
 
 /** A line of values over time, with its least, greatest and last value. */
-export function Sparkline(props: SparklineProps): JSX.Element {
+export function Sparkline(props: {
+  readonly label: string;
+  /** At equal distances, oldest first; `null` where nothing is known. */
+  readonly values: readonly (number | null)[];
+  readonly format: (value: number) => string;
+  readonly fold?: 'mean' | 'greatest';
+  readonly tone?: ChartTone;
+  readonly span: string;
+}): JSX.Element {
   const { label, values, format, fold = 'mean', tone = 'info', span } = props;
   const [box, width] = useWidth<HTMLDivElement>();
   const extent = extentOf(values);

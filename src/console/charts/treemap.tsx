@@ -132,7 +132,7 @@ function MapTile({
 
 /** The lines of text that a tile has room for: its name, or the end of its path, and the figure. */
 export function tileLines(
-  { width, height }: Pick<Tile, 'width' | 'height'>,
+  { width, height }: { readonly width: number; readonly height: number },
   text: string,
   figure: string,
 ): readonly string[] {

@@ -43,7 +43,7 @@ export function ActionButton({
   const app = useApp();
   if (!app.mayRun(request.action)) return null;
   // The daemon runs every action, so none can succeed while it is away.
-  const isAway = verdictState(app).value?.health.daemon?.answers === false;
+  const isAway = verdictState(app).value?.health.daemon.answers === false;
   return (
     <Button
       {...button}

@@ -20,14 +20,16 @@ export type Filter =
       readonly isRare?: boolean;
     };
 
-interface FilterBarProps {
+/** The filters of a list. Every choice is in the address, so a link shows the same list to another person. */
+export function FilterBar({
+  label,
+  filters,
+  count,
+}: {
   readonly label: string;
   readonly filters: readonly Filter[];
   readonly count?: string;
-}
-
-/** The filters of a list. Every choice is in the address, so a link shows the same list to another person. */
-export function FilterBar({ label, filters, count }: FilterBarProps): JSX.Element {
+}): JSX.Element {
   const app = useApp();
   const used = filters.filter(({ name }) => app.query(name) !== '');
   const rare = filters.filter(({ isRare }) => isRare === true);

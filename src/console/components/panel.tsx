@@ -94,7 +94,7 @@ function Folded<T>({
   readonly children: (value: T) => ComponentChildren;
 }): JSX.Element {
   const app = useApp();
-  const since = verdictState(app).value?.health.daemon?.since ?? null;
+  const since = verdictState(app).value?.health.daemon.since ?? null;
   return (
     <>
       <p class="muted">
@@ -135,5 +135,5 @@ function FailureNote({
 }
 
 function isAbsentDaemon(app: App, { problem }: ApiFailure): boolean {
-  return problem.code === 'backend_unavailable' && verdictState(app).value?.health.daemon?.answers === false;
+  return problem.code === 'backend_unavailable' && verdictState(app).value?.health.daemon.answers === false;
 }

@@ -1,5 +1,5 @@
+import { isRecord } from '../../domain/is-record.ts';
 import type { ComponentChildren, JSX } from 'preact';
-import { isRecord } from '../forms/form-model.ts';
 import { useApp } from '../state/app.ts';
 import { renderExact } from '../text/exact-json.ts';
 import { count } from '../text/format.ts';

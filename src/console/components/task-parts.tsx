@@ -6,7 +6,7 @@ import { useApp, type App } from '../state/app.ts';
 import { mayRunOn } from '../state/permitted-jobs.ts';
 import { isActive, isDryRun } from '../state/tasks.ts';
 import { taskAddress } from '../text/addresses.ts';
-import { bytes, count, duration, percent, words } from '../text/format.ts';
+import { count, duration, percent, words, textBytes } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
 
@@ -25,21 +25,17 @@ export function TaskBadge({ status }: { readonly status: string }): JSX.Element 
 }
 
 /** The work of a task in words, such as "Verify releases" of `verify`. */
-export function taskTitle({ contract }: Pick<App, 'contract'>, kind: string): string {
+export function taskTitle({ contract }: App, kind: string): string {
   return contract.actions[kind]?.title ?? contract.jobs[kind]?.title ?? words(kind);
 }
 
 /** The work of one task; a dry run is named as one. */
-export function titleOf(app: Pick<App, 'contract'>, task: Pick<Task, 'kind' | 'args' | 'result'>): string {
+export function titleOf(app: App, task: Task): string {
   return `${taskTitle(app, task.kind)}${isDryRun(task) ? ' (dry run)' : ''}`;
 }
 
 /** A link to the page of a task. Its tooltip has the kind as the command line names it. */
-export function TaskLink({
-  task,
-}: {
-  readonly task: Pick<Task, 'task_id' | 'kind' | 'args' | 'result'>;
-}): JSX.Element {
+export function TaskLink({ task }: { readonly task: Task }): JSX.Element {
   return (
     <a href={taskAddress(task.task_id)} title={task.kind}>
       {titleOf(useApp(), task)}
@@ -48,14 +44,10 @@ export function TaskLink({
 }
 
 /** How far a task is; nothing until it reports. */
-export function TaskProgress({
-  task: { kind, progress },
-}: {
-  readonly task: Pick<Task, 'kind' | 'progress'>;
-}): JSX.Element | null {
+export function TaskProgress({ task: { kind, progress } }: { readonly task: Task }): JSX.Element | null {
   if (progress === null) return null;
   const { done, total, unit, phase } = progress;
-  const amount = (value: number): string => (unit === 'bytes' ? bytes(value) : count(value));
+  const amount = (value: number): string => (unit === 'bytes' ? textBytes(value) : count(value));
   const of = total === null ? '' : ` of ${amount(total)}`;
   const share = total === null || total === 0 ? '' : `${percent(done / total)} · `;
   // An empty task counts as done; without a total the bar shows only that the task is running.
@@ -77,7 +69,7 @@ export function TaskProgress({
 export function TaskFailure({
   task: { failure_code: failed, failure_reason: reason },
 }: {
-  readonly task: Pick<Task, 'failure_code' | 'failure_reason'>;
+  readonly task: Task;
 }): JSX.Element | null {
   return failed === null ? null : (
     <>

@@ -228,10 +228,7 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
 }
 
 /** The height of every row, pixels. */
-function heightOf(
-  { rowHeight }: Pick<VirtualRowsProps, 'rowHeight'>,
-  { needed }: Pick<VirtualRowsState, 'needed'>,
-): number {
+function heightOf({ rowHeight }: VirtualRowsProps, { needed }: VirtualRowsState): number {
   return Math.max(rowHeight, needed);
 }
 
@@ -250,7 +247,7 @@ export interface Place {
 }
 
 /** The height of the space that the browser scrolls through. */
-export function spaceOf({ content }: Pick<Extent, 'content'>): number {
+export function spaceOf({ content }: Extent): number {
   return Math.min(content, MAX_SPACE);
 }
 

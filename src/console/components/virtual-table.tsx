@@ -208,7 +208,13 @@ function cellOf<R>(column: VirtualColumn<R>, row: R): JSX.Element {
 /** How far a key moves the edge, pixels. */
 const STEP = 16;
 
-interface ColumnEdgeProps {
+function ColumnEdge({
+  name,
+  width,
+  isReached,
+  onWidth,
+  onFocus,
+}: {
   readonly name: string;
   /** Pixels. */
   readonly width: number;
@@ -216,9 +222,7 @@ interface ColumnEdgeProps {
   readonly isReached: boolean;
   readonly onWidth: (width: number) => void;
   readonly onFocus: () => void;
-}
-
-function ColumnEdge({ name, width, isReached, onWidth, onFocus }: ColumnEdgeProps): JSX.Element {
+}): JSX.Element {
   const widthOf = (edge: HTMLElement): number => edge.parentElement?.offsetWidth ?? 0;
   return (
     <span

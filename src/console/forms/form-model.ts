@@ -1,5 +1,6 @@
 /** Turns a JSON Schema into the fields of a form, the typed values into the body, and a body into typed values; pure. */
 
+import { isRecord } from '../../domain/is-record.ts';
 import type { FieldSort } from '../../contract/actions/control-body.ts';
 import type { FieldsSchema } from '../../contract/console/console-contract.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
@@ -335,11 +336,6 @@ const TYPED: { readonly [K in FieldKind]?: (value: unknown) => string | boolean 
 
 function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
-}
-
-/** Whether JSON is an object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -6,7 +6,7 @@ import { Sparkline, extentOf } from '../charts/sparkline.tsx';
 import { Panel } from '../components/panel.tsx';
 import { useApp } from '../state/app.ts';
 import { stateWords } from '../state/service-states.ts';
-import { bytes, percent, counted, absolute, count } from '../text/format.ts';
+import { percent, counted, absolute, count, textBytes } from '../text/format.ts';
 
 /** The last 24 hours of this server: the state of each channel, and the traffic. */
 export function DayPanel(): JSX.Element {
@@ -25,8 +25,8 @@ function Day({ history }: { readonly history: AdminIndex['history'] }): JSX.Elem
   // The day of a time changes once a day; the charts must not be drawn every second for it.
   const now = untracked(() => app.now());
   const span = spanText(from, now);
-  const rates = byteRates(history);
-  const shares = errorShares(history);
+  const rates = byteRates(history.sent_bytes);
+  const shares = errorShares(history.requests, history.server_errors);
   return (
     <>
       <Ribbon label="Official" states={states.official} from={from} wording={stateWords} />
@@ -35,7 +35,7 @@ function Day({ history }: { readonly history: AdminIndex['history'] }): JSX.Elem
         <Trend
           label="Bytes served"
           values={rates}
-          format={(rate) => `${bytes(Math.round(rate))}/s`}
+          format={(rate) => `${textBytes(Math.round(rate))}/s`}
           span={span}
         />
         <Trend label="Client answers with 5xx" values={shares} format={percent} span={span} isTrouble />
@@ -80,15 +80,15 @@ function Trend({
 type History = AdminIndex['history'];
 
 /** Bytes per second, by minute. */
-export function byteRates({ sent_bytes: sent }: Pick<History, 'sent_bytes'>): readonly (number | null)[] {
+export function byteRates(sent: History['sent_bytes']): readonly (number | null)[] {
   return sent.map((value) => (value === null ? null : value / 60));
 }
 
 /** The share of requests that failed, by minute, from 0 to 1. A minute without requests had no failure. */
-export function errorShares({
-  requests,
-  server_errors: errors,
-}: Pick<History, 'requests' | 'server_errors'>): readonly (number | null)[] {
+export function errorShares(
+  requests: History['requests'],
+  errors: History['server_errors'],
+): readonly (number | null)[] {
   return requests.map((all, index) => {
     const failed = errors[index] ?? null;
     if (all === null || failed === null) return null;

@@ -113,12 +113,8 @@ function CheckTable({
   );
 }
 
-function CheckStatus({
-  check: { status, evaluated },
-}: {
-  readonly check: Pick<DoctorCheck, 'status' | 'evaluated'>;
-}): JSX.Element {
-  if (evaluated !== false) return <Badge tone={TONES[status]}>{words(status)}</Badge>;
+function CheckStatus({ check: { status, evaluated } }: { readonly check: DoctorCheck }): JSX.Element {
+  if (evaluated) return <Badge tone={TONES[status]}>{words(status)}</Badge>;
   return (
     <span>
       <span aria-hidden="true">–</span>

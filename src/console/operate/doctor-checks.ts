@@ -8,12 +8,11 @@ interface DoctorChecks {
   readonly unjudged: readonly DoctorCheck[];
 }
 
-/** Divides the checks; earlier daemons judge each of theirs. */
 export function divideChecks(checks: readonly DoctorCheck[]): DoctorChecks {
   const fine = checks.filter(({ status }) => status === 'ok');
   return {
     troubled: checks.filter(({ status }) => status !== 'ok'),
-    passed: fine.filter(({ evaluated }) => evaluated !== false),
-    unjudged: fine.filter(({ evaluated }) => evaluated === false),
+    passed: fine.filter(({ evaluated }) => evaluated),
+    unjudged: fine.filter(({ evaluated }) => !evaluated),
   };
 }

@@ -6,7 +6,7 @@ import type { ActionRequest } from '../state/app.ts';
 import type { ServiceState } from '../state/service-states.ts';
 import { isActive } from '../state/tasks.ts';
 import { runLine } from '../text/ctl-line.ts';
-import { counted, bytes } from '../text/format.ts';
+import { counted, textBytes } from '../text/format.ts';
 
 export interface IncidentFacts {
   readonly health: Health;
@@ -51,11 +51,11 @@ const WORK_ON: Readonly<Partial<Record<ServiceState['state'], readonly string[]>
 
 /**
  * @param checks the checks of the doctor that an advice names, by the text that it begins with
- * @returns `null` while the service is healthy, and for a server that does not report its state
+ * @returns `null` while the service is healthy
  */
 export function incidentOf(facts: IncidentFacts, checks: ConsoleOutline['checks']): Incident | null {
   const { service } = facts.health;
-  if (service === undefined || service.state === 'healthy' || service.reason === null) return null;
+  if (service.state === 'healthy' || service.reason === null) return null;
   const channel = service.channels.official.state === 'healthy' ? 'localized' : 'official';
   const release = facts.releases?.[channel] ?? null;
   const { state, reason, next_step: next, caused } = service;
@@ -125,7 +125,7 @@ function remedyText(
     case 'localized-publish':
       return 'Publish a localized release';
     case 'release-cleanup':
-      return freed === 0 ? 'Clean up releases' : `Free ${bytes(freed)}`;
+      return freed === 0 ? 'Clean up releases' : `Free ${textBytes(freed)}`;
     default:
       return `Run ${action}`;
   }

@@ -44,6 +44,7 @@ export const schedulesView: View = {
 function Schedules(): JSX.Element {
   const app = useApp();
   const feed = reportState(app, 'schedule.list');
+  const { jobs } = permittedContract(app.contract, (scope) => app.hasScope(scope));
   const tools = (
     <>
       <Select
@@ -52,7 +53,7 @@ function Schedules(): JSX.Element {
         options={GROUPS}
         onChange={(group) => app.setQuery({ group })}
       />
-      {Object.keys(permittedContract(app).jobs).length === 0 ? null : (
+      {Object.keys(jobs).length === 0 ? null : (
         <ActionButton request={{ action: 'schedule-add' }} class="primary">
           Add a schedule
         </ActionButton>

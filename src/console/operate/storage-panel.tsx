@@ -7,7 +7,7 @@ import { Empty, Time } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { reportState } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
-import { bytes, count, percent } from '../text/format.ts';
+import { count, percent, textBytes } from '../text/format.ts';
 
 type Storage = NonNullable<Report<'daemon.doctor'>['storage']>;
 
@@ -54,9 +54,9 @@ function Volume({ storage }: { readonly storage: Storage }): JSX.Element {
       <StorageBar
         label="Use of the volume"
         parts={parts.filter(({ kind }) => kind !== 'other')}
-        format={bytes}
+        format={textBytes}
       />
-      <p class="muted">{`Other files take ${bytes(other)} of the ${bytes(storage.total_bytes)} of the volume.`}</p>
+      <p class="muted">{`Other files take ${textBytes(other)} of the ${textBytes(storage.total_bytes)} of the volume.`}</p>
     </>
   );
 }
@@ -65,7 +65,7 @@ function Volume({ storage }: { readonly storage: Storage }): JSX.Element {
 export function ScrubPanel(): JSX.Element {
   const app = useApp();
   const feed = app.pool.state<AdminIndex>('index');
-  const channels = verdictState(app).value?.health.service?.channels;
+  const channels = verdictState(app).value?.health.service.channels;
   const isDamaged = [channels?.official, channels?.localized].some((channel) => channel?.state === 'damaged');
   return (
     <Panel title="Scrub" feed={feed}>

@@ -11,11 +11,11 @@ import { readReport } from '../state/read-report.ts';
 import { BUSY_MS, isActive } from '../state/tasks.ts';
 import { currentVerdict } from '../state/verdict.ts';
 import { taskAddress } from '../text/addresses.ts';
-import { bytes, duration, words } from '../text/format.ts';
+import { duration, words, textBytes } from '../text/format.ts';
 import { mainPhase, samplesOf, speedText, type TaskStatus } from './task-steps.ts';
 
 type ReleaseStatus = Report<'release.status'>;
-type Sync = NonNullable<ReleaseStatus['sync']>;
+type Sync = ReleaseStatus['sync'];
 
 const KEY = 'overview.sync';
 const QUIET_MS = 5000;
@@ -38,7 +38,7 @@ export function syncFeed(app: App): FeedRequest {
 function syncTaskId({ pool }: App): string | null {
   const tasks = pool.state<Report<'task.list'>>('task.list').value?.items ?? [];
   const running = tasks.find((task) => task.kind === 'sync' && task.status === 'running');
-  return running?.task_id ?? pool.state<ReleaseStatus>('release.status').value?.sync?.last?.task_id ?? null;
+  return running?.task_id ?? pool.state<ReleaseStatus>('release.status').value?.sync.last?.task_id ?? null;
 }
 
 /** How fetching from upstream goes. */
@@ -54,13 +54,11 @@ export function SyncPanel(): JSX.Element {
       {({ sync }) => (
         <>
           {status !== null && isActive(status.task) ? <RunningSync status={status} /> : null}
-          {sync === undefined ? null : <LastSync sync={sync} status={status} />}
+          <LastSync sync={sync} status={status} />
           {status === null ? null : <Curve status={status} />}
-          {sync === undefined ? null : (
-            <p class="muted">
-              Next <Time at={sync.next_at} otherwise="none is planned" />
-            </p>
-          )}
+          <p class="muted">
+            Next <Time at={sync.next_at} otherwise="none is planned" />
+          </p>
         </>
       )}
     </Panel>
@@ -107,14 +105,14 @@ function LastSync({
   );
 }
 
-function tookText({ task, course = [] }: TaskStatus): string | null {
+function tookText({ task, course }: TaskStatus): string | null {
   if (task.started_at === null || task.finished_at === null) return null;
   const fetched = course.find(({ unit }) => unit === 'bytes')?.samples.at(-1)?.done;
   const time = `in ${duration(task.finished_at - task.started_at)}`;
-  return fetched === undefined ? time : `${bytes(fetched)} ${time}`;
+  return fetched === undefined ? time : `${textBytes(fetched)} ${time}`;
 }
 
-function Curve({ status: { course = [] } }: { readonly status: TaskStatus }): JSX.Element | null {
+function Curve({ status: { course } }: { readonly status: TaskStatus }): JSX.Element | null {
   const phase = course.findLast(({ unit }) => unit === 'bytes') ?? mainPhase(course);
   if (phase === null) return null;
   return (

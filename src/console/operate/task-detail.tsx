@@ -92,7 +92,7 @@ function Failure({ task }: { readonly task: Task }): JSX.Element | null {
 }
 
 function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null {
-  const { task, course = [] } = status;
+  const { task, course } = status;
   const steps = taskSteps(status);
   const bar = isActive(task) ? <TaskProgress task={task} /> : null;
   if (steps.length === 0) return bar;
@@ -160,12 +160,10 @@ function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
  *
  * @returns `null` for a task that works or has succeeded, and for work that no action starts
  */
-export function retryRequest(
-  { kind, status, args, ...task }: Pick<Task, 'kind' | 'status' | 'args' | 'failure_code'>,
-  actions: ConsoleContract['actions'],
-): ActionRequest | null {
+export function retryRequest(task: Task, actions: ConsoleContract['actions']): ActionRequest | null {
+  const { kind, status, args } = task;
   const action = actions[kind];
-  if (action === undefined || isActive({ status }) || (status === 'succeeded' && task.failure_code === null))
+  if (action === undefined || isActive(task) || (status === 'succeeded' && task.failure_code === null))
     return null;
   const fields = action.schema.properties;
   const initial: Record<string, string | boolean> = {};

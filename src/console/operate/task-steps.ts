@@ -4,7 +4,7 @@ import type { Report, Task } from '../api/wire.ts';
 import { type ProgressSample, secondsLeft, speedsOf, meanRate } from '../charts/throughput.ts';
 import type { Step } from '../components/stepper.tsx';
 import { isActive } from '../state/tasks.ts';
-import { bytes, count, duration } from '../text/format.ts';
+import { count, duration, textBytes } from '../text/format.ts';
 
 export type TaskStatus = Report<'task.status'>;
 type CoursePhase = NonNullable<TaskStatus['course']>[number];
@@ -14,12 +14,12 @@ const RECENT_SECONDS = 20;
 
 /** An amount of a unit: `12 MiB`, `3 entries`. */
 export function amount(value: number, unit: string): string {
-  return unit === 'bytes' ? bytes(value) : `${count(Math.round(value))} ${unit}`;
+  return unit === 'bytes' ? textBytes(value) : `${count(Math.round(value))} ${unit}`;
 }
 
 /** A speed of a unit: `12 MiB/s`. */
 export function speedText(rate: number, unit: string): string {
-  if (unit === 'bytes') return `${bytes(Math.round(rate))}/s`;
+  if (unit === 'bytes') return `${textBytes(Math.round(rate))}/s`;
   return `${rate < 10 ? rate.toFixed(1) : count(Math.round(rate))} ${unit}/s`;
 }
 
@@ -38,7 +38,7 @@ export function mainPhase(course: readonly CoursePhase[]): CoursePhase | null {
 }
 
 /** The phases of a task, the last one with how the task goes or ended. */
-export function taskSteps({ task, course = [] }: TaskStatus): readonly Step[] {
+export function taskSteps({ task, course }: TaskStatus): readonly Step[] {
   return course.map((phase, index) => {
     const isLast = index === course.length - 1;
     const state = isLast ? stateOf(task) : 'done';

@@ -6,7 +6,7 @@ import { useApp } from '../state/app.ts';
 import type { ServiceState } from '../state/service-states.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { releaseAddress } from '../text/addresses.ts';
-import { absolute, bytes, count, duration, words } from '../text/format.ts';
+import { absolute, count, duration, words, textBytes } from '../text/format.ts';
 
 type ReleaseStatus = Report<'release.status'>;
 type CurrentRelease = NonNullable<ReleaseStatus['official']>;
@@ -49,7 +49,7 @@ function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX
   const app = useApp();
   const health = verdictState(app).value?.health;
   const verdict = health?.verdicts[name];
-  const state = health?.service?.channels[name];
+  const state = health?.service.channels[name];
   const report = app.pool.state<ReleaseStatus>('release.status').value;
   const release = report?.[name] ?? null;
   const isAbsent = name === 'localized' && state?.reason === 'NothingPublished';
@@ -95,10 +95,10 @@ const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
 function Course({
   state: { state, reason, since, message },
 }: {
-  readonly state: Pick<ServiceState, 'state' | 'reason' | 'since' | 'message'>;
+  readonly state: Omit<ServiceState, 'channels'>;
 }): JSX.Element {
   const app = useApp();
-  const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service?.reason;
+  const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service.reason;
   if (reason !== null && reason !== told) return <p class="muted">{message}</p>;
   return (
     <p class="muted">
@@ -194,7 +194,8 @@ function SpaceTile(): JSX.Element {
       ) : (
         <>
           <p class="figure">
-            {bytes(storage.free_bytes)} <span class="muted">{`of ${bytes(storage.total_bytes)}`}</span>
+            {textBytes(storage.free_bytes)}{' '}
+            <span class="muted">{`of ${textBytes(storage.total_bytes)}`}</span>
           </p>
           <progress
             aria-label="Used space of the volume"
@@ -204,7 +205,7 @@ function SpaceTile(): JSX.Element {
           <p class="muted">
             {storage.reclaimable_bytes === 0
               ? 'A cleanup would free nothing now'
-              : `A cleanup frees ${bytes(storage.reclaimable_bytes)} more`}
+              : `A cleanup frees ${textBytes(storage.reclaimable_bytes)} more`}
           </p>
         </>
       )}

@@ -6,7 +6,7 @@ import { Button } from '../components/controls.tsx';
 import { FailureText } from '../components/text.tsx';
 import { Tree, type TreeNode } from '../components/tree.tsx';
 import { useApp, type App } from '../state/app.ts';
-import { counted, bytes, count } from '../text/format.ts';
+import { counted, count, textBytes } from '../text/format.ts';
 import type { Totals, ChangedFolder, ChangedFolders } from './difference/changed-folders.ts';
 import { type Comparison, startComparison, type FolderEntries } from './difference/comparison.ts';
 import { type ReadEntries, destinationOf, type EntryPair } from './difference/entry-cursor.ts';
@@ -34,7 +34,7 @@ export function Difference({ left, right, status }: DifferenceProps): JSX.Elemen
   return <Compared key={key} left={left} right={right} />;
 }
 
-function Compared({ left, right }: Pick<DifferenceProps, 'left' | 'right'>): JSX.Element {
+function Compared({ left, right }: Omit<DifferenceProps, 'status'>): JSX.Element {
   const control = useComparison(useApp(), left, right);
   const { comparison, start } = control;
   if (comparison === null) {
@@ -100,7 +100,7 @@ function Totalled({ totals }: { readonly totals: Totals }): JSX.Element {
   return (
     <p>
       <Counts totals={totals} />
-      <span class="muted">{` ${bytes(totals.newBytes)} of new content, ${growthText(totals.growth)} in all`}</span>
+      <span class="muted">{` ${textBytes(totals.newBytes)} of new content, ${growthText(totals.growth)} in all`}</span>
     </p>
   );
 }
@@ -185,8 +185,8 @@ function NodeText({ node }: { readonly node: DifferenceNode }): JSX.Element {
       <span class="unseen">{` ${word} `}</span>
       <span class="muted number">
         {left !== null && right !== null
-          ? `${bytes(left.size)} → ${bytes(right.size)}`
-          : bytes((left ?? right)?.size ?? 0)}
+          ? `${textBytes(left.size)} → ${textBytes(right.size)}`
+          : textBytes((left ?? right)?.size ?? 0)}
       </span>
     </>
   );
@@ -275,7 +275,7 @@ function moreText(rest: number, entries: FolderEntries | undefined): string {
 
 function growthText(growth: number): string {
   const sign = growth === 0 ? '±' : growth > 0 ? '+' : '−';
-  return `${sign}${bytes(Math.abs(growth))}`;
+  return `${sign}${textBytes(Math.abs(growth))}`;
 }
 
 function totalsText({ added, changed, removed }: Totals): string {

@@ -1,8 +1,8 @@
+import { isRecord } from '../../domain/is-record.ts';
 import type { JSX } from 'preact';
 import type { Task } from '../api/wire.ts';
 import { TaskBadge, TaskLink } from '../components/task-parts.tsx';
 import { Time } from '../components/text.tsx';
-import { isRecord } from '../forms/form-model.ts';
 import { useApp } from '../state/app.ts';
 import { reportState } from '../state/read-report.ts';
 import { count } from '../text/format.ts';

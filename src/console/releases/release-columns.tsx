@@ -5,7 +5,7 @@ import { NOTHING } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
 import type { VirtualColumn } from '../components/virtual-table.tsx';
 import { releaseAddress } from '../text/addresses.ts';
-import { bytes, count, words } from '../text/format.ts';
+import { count, words, textBytes } from '../text/format.ts';
 import { coverageOf, type ReleaseStatus } from './release-facts.ts';
 import { Integrity, ServedBadge, StateBadge } from './release-parts.tsx';
 
@@ -77,7 +77,7 @@ function measuredColumns(
       least: 90,
       class: 'number',
       isSortable: true,
-      cell: ({ manifest }) => (manifest === null ? NOTHING : bytes(manifest.total_bytes)),
+      cell: ({ manifest }) => (manifest === null ? NOTHING : textBytes(manifest.total_bytes)),
     },
     {
       id: 'integrity',

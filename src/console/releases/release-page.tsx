@@ -6,7 +6,7 @@ import { useApp } from '../state/app.ts';
 import { reportState } from '../state/read-report.ts';
 import { verdictState } from '../state/verdict.ts';
 import { releaseAddress } from '../text/addresses.ts';
-import { bytes, count, words } from '../text/format.ts';
+import { count, words, textBytes } from '../text/format.ts';
 import { Difference } from './difference-panel.tsx';
 import { IntegrityHistory } from './integrity-history.tsx';
 import { coverageOf, predecessorOf, servingOf, type ReleaseStatus } from './release-facts.ts';
@@ -68,7 +68,7 @@ function Summary({ release, status }: PartProps): JSX.Element {
           ['State', <StateBadge key="state" release={release} translation={translation} />],
           ['May be served', <ServedBadge key="served" release={release} status={status} />],
           ['Entries', manifest === null ? 'not known yet' : count(manifest.entry_count)],
-          ['Size', manifest === null ? null : bytes(manifest.total_bytes)],
+          ['Size', manifest === null ? null : textBytes(manifest.total_bytes)],
         ]}
       />
       <Facts
@@ -137,7 +137,7 @@ function Provenance({ release, status }: PartProps): JSX.Element {
 }
 
 /** Where a sync fetches from now; releases before may have come from another place. */
-function Upstream({ status }: Pick<PartProps, 'status'>): JSX.Element | null {
+function Upstream({ status }: { readonly status: PartProps['status'] }): JSX.Element | null {
   const upstream = status?.upstream;
   if (upstream === undefined) return null;
   if (upstream === null) return <>none is configured now</>;

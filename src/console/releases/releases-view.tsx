@@ -44,13 +44,15 @@ function Releases(): JSX.Element {
   );
 }
 
-interface ListProps {
+function ReleaseList({
+  all,
+  status,
+  translation,
+}: {
   readonly all: readonly ReleaseRow[];
   readonly status: ReleaseStatus | null;
   readonly translation: Report<'translation.status'> | null;
-}
-
-function ReleaseList({ all, status, translation }: ListProps): JSX.Element {
+}): JSX.Element {
   const app = useApp();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [channel, state] = [app.query('channel'), app.query('state')];

@@ -22,20 +22,6 @@ const NOT_LOADED =
 
 const NOT_LOADED_FORM = 'The form could not be loaded, because the server does not answer.';
 
-interface PageParts {
-  readonly fetch: typeof globalThis.fetch;
-  readonly vault: TokenVault;
-  readonly outline: ConsoleOutline;
-  readonly loadContract: () => Promise<ConsoleContract>;
-  /** The part of the address after `#`, with it. */
-  readonly hash: string;
-  readonly setTitle: (title: string) => void;
-  readonly replaceHash: (hash: string) => void;
-  readonly navigate: (hash: string) => void;
-  readonly themes: ThemeChoice;
-  readonly isMac: boolean;
-}
-
 export class Page implements App {
   readonly contract: ConsoleOutline;
   readonly #contract: LazyContract;
@@ -62,7 +48,19 @@ export class Page implements App {
   readonly #farewells: Array<() => Promise<string | null>> = [];
   #watched: string | null = null;
 
-  constructor(parts: PageParts) {
+  constructor(parts: {
+    readonly fetch: typeof globalThis.fetch;
+    readonly vault: TokenVault;
+    readonly outline: ConsoleOutline;
+    readonly loadContract: () => Promise<ConsoleContract>;
+    /** The part of the address after `#`, with it. */
+    readonly hash: string;
+    readonly setTitle: (title: string) => void;
+    readonly replaceHash: (hash: string) => void;
+    readonly navigate: (hash: string) => void;
+    readonly themes: ThemeChoice;
+    readonly isMac: boolean;
+  }) {
     const { fetch, vault, outline, hash, setTitle, replaceHash, navigate, isMac, themes } = parts;
     this.keyboard = new Keyboard(isMac);
     this.themes = themes;
@@ -76,7 +74,7 @@ export class Page implements App {
     this.navigate = navigate;
     this.api = createApiClient({
       fetch,
-      vault,
+      token: () => vault.get(),
       onUnauthorized: () => this.#leave('The server rejects this token. It may have been revoked.'),
       onDate: this.clock.learn,
     });

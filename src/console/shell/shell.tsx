@@ -69,7 +69,10 @@ function Body({ page: { view, answers } }: { readonly page: Page }): JSX.Element
 function AnswerGuard({
   answers,
   children,
-}: Pick<Page, 'answers'> & { readonly children: ComponentChildren }): JSX.Element {
+}: {
+  readonly answers: Page['answers'];
+  readonly children: ComponentChildren;
+}): JSX.Element {
   return <Guard answers={answers.value}>{children}</Guard>;
 }
 

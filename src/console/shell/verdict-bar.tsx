@@ -56,9 +56,7 @@ function Verdicts(): JSX.Element {
   const app = useApp();
   const { value, failure } = verdictState(app);
   const { tone, title } = currentVerdict(app);
-  const official = value === null ? null : channelWords(value.health, 'official');
-  const localized = value === null ? null : channelWords(value.health, 'localized');
-  if (failure !== null || official === null || localized === null) {
+  if (failure !== null || value === null) {
     return (
       <a class={`verdict ${tone}`} href="#/overview">
         <span class="sign" aria-hidden="true">
@@ -70,8 +68,8 @@ function Verdicts(): JSX.Element {
   }
   return (
     <>
-      <Segment name="official" channel={official} />
-      <Segment name="localized" channel={localized} />
+      <Segment name="official" channel={channelWords(value.health, 'official')} />
+      <Segment name="localized" channel={channelWords(value.health, 'localized')} />
     </>
   );
 }

@@ -22,14 +22,12 @@ export interface ViewEntry {
   readonly load: () => Promise<View>;
 }
 
-type Options = Pick<ViewEntry, 'isInner' | 'hasOwnHead'>;
-
 function page(
   id: string,
   title: string,
   section: SectionId,
   load: ViewEntry['load'],
-  options: Options = {},
+  options: Partial<ViewEntry> = {},
 ): ViewEntry {
   return { id, title, section, load, ...options };
 }
@@ -138,7 +136,7 @@ export const VIEWS: readonly ViewEntry[] = [
 ];
 
 /** The page of a route: the overview if the address names none, and one that says so if it names an unknown one. */
-export function viewOf({ view }: Pick<Route, 'view'>): ViewEntry {
+export function viewOf({ view }: Route): ViewEntry {
   return view === '' ? OVERVIEW : (VIEWS.find(({ id }) => id === view) ?? NO_SUCH_PAGE);
 }
 

@@ -10,18 +10,18 @@ export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
 /** Reads the choice. @param storage throws if it is switched off @returns `system` without a choice */
-export function keptTheme(storage: () => Pick<Storage, 'getItem'>): Theme {
+export function keptTheme(storage: () => Storage): Theme {
   const kept = attempt(() => storage().getItem(KEY));
   return THEMES.find((each) => each === kept) ?? 'system';
 }
 
 /** Keeps the choice for the next visit, where the browser has storage. @param storage throws if it is switched off */
-export function keepTheme(storage: () => Pick<Storage, 'setItem'>, theme: Theme): void {
+export function keepTheme(storage: () => Storage, theme: Theme): void {
   attempt(() => storage().setItem(KEY, theme));
 }
 
 /** Tells the style sheet the choice. @param root the element that carries it */
-export function applyTheme(root: Pick<HTMLElement, 'dataset'>, theme: Theme): void {
+export function applyTheme(root: HTMLElement, theme: Theme): void {
   if (theme === 'system') delete root.dataset['theme'];
   else root.dataset['theme'] = theme;
 }

@@ -14,13 +14,17 @@ export interface PageKey {
   readonly worksInForms?: boolean;
 }
 
-export type KeyPress = Pick<
-  KeyboardEvent,
-  'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey' | 'isComposing'
-> & {
+export interface KeyPress {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+  readonly isComposing: boolean;
   readonly isTyping: boolean;
   readonly isInForm: boolean;
-};
+}
 
 /** The keys that work now. Those that were added last win. */
 export class Keyboard {

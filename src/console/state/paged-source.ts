@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { failureOf } from '../api/api-client.ts';
-import { EMPTY_FEED, pauseAfterFailure, type FeedState } from '../api/live-feed.ts';
+import { EMPTY_FEED, pauseAfterFailure, type FeedState, type Timers } from '../api/live-feed.ts';
 
 const PAGE_SIZE = 200;
 const MAX_PAGES = 20;
@@ -39,7 +39,7 @@ interface PagedSourceParts<A> {
   readonly load: (range: PageRange, signal: AbortSignal) => Promise<A>;
   readonly pageSize?: number;
   readonly maxPages?: number;
-  readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+  readonly timers?: Timers;
   /** Milliseconds. */
   readonly now?: () => number;
 }
@@ -50,7 +50,7 @@ export class PagedSource<A extends ListPage<unknown>> {
   readonly state = signal<FeedState<PagedList<A>>>(EMPTY_FEED);
   readonly #load: PagedSourceParts<A>['load'];
   readonly #pageSize: number;
-  readonly #timers: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+  readonly #timers: Timers;
   readonly #now: () => number;
   readonly #cache: PageCache<A['items'][number]>;
   readonly #running = new Map<number, AbortController>();
@@ -195,11 +195,6 @@ export class PagedSource<A extends ListPage<unknown>> {
   }
 }
 
-interface PageCacheOptions {
-  readonly pageSize: number;
-  readonly maxPages: number;
-}
-
 interface CachedPage<T> {
   readonly rows: readonly T[];
   readonly isFresh: boolean;
@@ -210,7 +205,7 @@ export class PageCache<T> {
   readonly #maxPages: number;
   readonly #pages = new Map<number, CachedPage<T>>();
 
-  constructor({ pageSize, maxPages }: PageCacheOptions) {
+  constructor({ pageSize, maxPages }: { readonly pageSize: number; readonly maxPages: number }) {
     this.#pageSize = pageSize;
     this.#maxPages = maxPages;
   }

@@ -1,6 +1,6 @@
 /** The jobs that a token may schedule, run and cancel; pure. */
 
-import type { JobScope } from '../../contract/actions/control-scopes.ts';
+import type { ControlScope } from '../../contract/actions/control-scopes.ts';
 import type { ConsoleOutline } from '../../contract/console/console-contract.ts';
 import type { App } from './app.ts';
 
@@ -11,24 +11,17 @@ import type { App } from './app.ts';
  * @param action such as `schedule-run`
  * @param kind of the job
  */
-export function mayRunOn(
-  app: Pick<App, 'contract' | 'mayRun' | 'hasScope'>,
-  action: string,
-  kind: string,
-): boolean {
+export function mayRunOn(app: App, action: string, kind: string): boolean {
   const { jobs, actions } = app.contract;
   const scope = jobs[kind]?.scope ?? actions[kind]?.scope ?? 'operate';
-  return app.mayRun(action) && (scope === 'named' || hasScope(app, scope));
+  return app.mayRun(action) && (scope === 'named' || scope === 'read' || app.hasScope(scope));
 }
 
 /** The contract with the jobs that the token may schedule. */
 export function permittedContract<Contract extends ConsoleOutline>(
-  app: Pick<App, 'hasScope'> & { readonly contract: Contract },
+  contract: Contract,
+  hasScope: (scope: ControlScope) => boolean,
 ): Contract {
-  const jobs = Object.entries(app.contract.jobs).filter(([, { scope }]) => hasScope(app, scope));
-  return { ...app.contract, jobs: Object.fromEntries(jobs) };
-}
-
-function hasScope(app: Pick<App, 'hasScope'>, scope: JobScope): boolean {
-  return scope === 'read' || app.hasScope(scope);
+  const jobs = Object.entries(contract.jobs).filter(([, { scope }]) => scope === 'read' || hasScope(scope));
+  return { ...contract, jobs: Object.fromEntries(jobs) };
 }

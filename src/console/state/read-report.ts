@@ -4,7 +4,7 @@ import type { Report, ReportName } from '../api/wire.ts';
 import type { App } from './app.ts';
 
 /** Where a report is read. */
-export function reportPath({ contract }: Pick<App, 'contract'>, name: ReportName): string {
+export function reportPath({ contract }: App, name: ReportName): string {
   return contract.reports.find(({ report }) => report === name)?.path ?? '';
 }
 
@@ -14,7 +14,7 @@ export function reportPath({ contract }: Pick<App, 'contract'>, name: ReportName
  * @throws ApiFailure
  */
 export async function readReport<N extends ReportName>(
-  app: Pick<App, 'contract' | 'api'>,
+  app: App,
   name: N,
   query: Readonly<Record<string, string>> = {},
   signal?: AbortSignal,
@@ -24,10 +24,7 @@ export async function readReport<N extends ReportName>(
 }
 
 /** The state of the feed of a report; empty unless the page asks for it. */
-export function reportState<N extends ReportName>(
-  { pool }: Pick<App, 'pool'>,
-  name: N,
-): FeedState<Report<N>> {
+export function reportState<N extends ReportName>({ pool }: App, name: N): FeedState<Report<N>> {
   return pool.state<Report<N>>(name);
 }
 

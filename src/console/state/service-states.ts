@@ -1,9 +1,8 @@
 /** The states of the service and of its channels in words, with their tones; pure. */
 
 import type { Health } from '../api/wire.ts';
-import { words } from '../text/format.ts';
 
-export type ServiceState = NonNullable<Health['service']>;
+export type ServiceState = Health['service'];
 
 export interface StateWords {
   readonly tone: 'ok' | 'warn' | 'bad' | 'idle';
@@ -29,9 +28,8 @@ const STATES: Readonly<Record<ServiceState['state'], StateWords>> = {
 };
 
 /** The words of a state. */
-export function stateWords(state: string): StateWords {
-  const known = (STATES as Readonly<Record<string, StateWords | undefined>>)[state];
-  return known ?? { tone: 'warn', short: words(state).toLowerCase(), text: words(state) };
+export function stateWords(state: ServiceState['state']): StateWords {
+  return STATES[state];
 }
 
 export interface ChannelWords {
@@ -40,10 +38,8 @@ export interface ChannelWords {
   readonly release: string | null;
 }
 
-/** Puts the state of a channel into words. @returns `null` for a server that does not report it */
-export function channelWords(health: Health, channel: 'official' | 'localized'): ChannelWords | null {
-  const { service, verdicts } = health;
-  if (service === undefined) return null;
+/** Puts the state of a channel into words. */
+export function channelWords({ service, verdicts }: Health, channel: 'official' | 'localized'): ChannelWords {
   const { tone, short: word } = stateWords(service.channels[channel].state);
   return { tone, word, release: verdicts[channel].release_id };
 }

@@ -8,12 +8,12 @@ export const BUSY_MS = 1500;
 const QUIET_MS = 5000;
 
 /** Whether a task waits, runs or ends. */
-export function isActive({ status }: Pick<Task, 'status'>): boolean {
+export function isActive({ status }: { readonly status: string }): boolean {
   return status === 'queued' || status === 'running' || status === 'cancelling';
 }
 
 /** Whether a task is a dry run, by its arguments or its result. */
-export function isDryRun({ args, result }: Pick<Task, 'args' | 'result'>): boolean {
+export function isDryRun({ args, result }: Task): boolean {
   const { dry_run: flag, args: pairs } = args;
   return (
     flag === true || (Array.isArray(pairs) && pairs.includes('dry_run=true')) || result?.['dry_run'] === true

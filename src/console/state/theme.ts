@@ -6,11 +6,11 @@ import { applyTheme, keepTheme, keptTheme, type Theme } from './kept-theme.ts';
 /** Reads the choice and applies it. */
 export class ThemeChoice {
   readonly theme;
-  readonly #storage: () => Pick<Storage, 'getItem' | 'setItem'>;
-  readonly #root: Pick<HTMLElement, 'dataset'>;
+  readonly #storage: () => Storage;
+  readonly #root: HTMLElement;
 
   /** @param storage throws if it is switched off @param root the element that carries the choice for the style sheet */
-  constructor(storage: () => Pick<Storage, 'getItem' | 'setItem'>, root: Pick<HTMLElement, 'dataset'>) {
+  constructor(storage: () => Storage, root: HTMLElement) {
     this.#storage = storage;
     this.#root = root;
     this.theme = signal<Theme>(keptTheme(storage));

@@ -28,20 +28,15 @@ export interface VerdictSummary {
 /**
  * Puts the state, as the server decides it, into words.
  *
- * @param known `verdict`: the last one received; `failure`: of the last request
+ * @param verdict the last one received
+ * @param failure of the last request
  */
-export function summarizeVerdict({
-  verdict,
-  failure,
-}: {
-  readonly verdict: Verdict | null;
-  readonly failure: ApiFailure | null;
-}): VerdictSummary {
-  const service = verdict?.health.service;
-  if (verdict === null || service === undefined || failure !== null) return unknown(verdict, failure);
+export function summarizeVerdict(verdict: Verdict | null, failure: ApiFailure | null): VerdictSummary {
+  if (verdict === null || failure !== null) return unknown(verdict, failure);
+  const { readiness, health } = verdict;
+  const { service } = health;
   const { state, reason, message, since, next_step: next, caused } = service;
-  const { readiness } = verdict;
-  const isEnding = verdict.health.daemon?.answers === false || (reason !== null && ENDING.has(reason));
+  const isEnding = !health.daemon.answers || (reason !== null && ENDING.has(reason));
   const open = caused.filter((each) => each.since !== null);
   return {
     tone: stateWords(state).tone,

@@ -90,7 +90,7 @@ export function percent(share: number): string {
   return `${(Math.floor(value * digits + 1e-9) / digits).toFixed(value < 1 ? 2 : 1)} %`;
 }
 
-export { textBytes as bytes } from '../../domain/text-bytes.ts';
+export { textBytes } from '../../domain/text-bytes.ts';
 
 /** `next_run_unix_seconds` becomes `Next run unix seconds`. */
 export function words(name: string): string {

@@ -2,7 +2,7 @@
 
 import { countNoun } from '../../domain/count-noun.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
-import { absolute, bytes, count, duration, percent, words } from './format.ts';
+import { absolute, count, duration, percent, words, textBytes } from './format.ts';
 
 const HIDDEN: ReadonlySet<string> = new Set(['generation']);
 
@@ -26,7 +26,7 @@ export function resultBrief(result: Readonly<Record<string, unknown>>, now: numb
 /** A number with its unit. @param now Unix seconds */
 export function numberText(name: string, value: number, now: number): string {
   if (/(?:^|_)(?:at|since|until)$|unix_seconds$/.test(name) && value > 1e9) return absolute(value, now);
-  if (name.endsWith('bytes')) return bytes(value);
+  if (name.endsWith('bytes')) return textBytes(value);
   if (name.endsWith('seconds')) return duration(value);
   if (/(?:coverage|share|ratio)$/.test(name) && value >= 0 && value <= 1) return percent(value);
   return count(value);

@@ -10,7 +10,6 @@ const translationTask = z
   .string()
   .meta({ title: 'Translation task', description: 'The id of the translation task.' });
 
-/** The fields of a Glossary term beside its id. */
 const TERM_FIELDS = [
   'source_term',
   'recommended_translation',

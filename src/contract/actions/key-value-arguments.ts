@@ -4,7 +4,7 @@ import { parseJsonExact } from '../json/json-exact.ts';
 import { mustBeOneOf } from '../problems/value-errors.ts';
 
 /** One rejected `key=value` pair: its index and why; `null` where the error is about all of them. */
-export interface PairError {
+interface PairError {
   readonly index: number | null;
   readonly message: string;
 }

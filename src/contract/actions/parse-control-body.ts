@@ -1,6 +1,6 @@
 import { failure, success, type Result } from '../../domain/result.ts';
 import type { FieldChoice } from './action-definition.ts';
-import { actionDefinition, AUDIT_FIELDS, type AuditField, type ControlAction } from './actions.ts';
+import { actionDefinition, AUDIT_FIELDS, type ControlAction } from './actions.ts';
 import type { BodyOf } from './body-of.ts';
 import { checkPaths, CONTROL_RULES, needs } from './control-rules.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
@@ -14,7 +14,7 @@ import {
 import type { FieldError } from '../problems/service-error.ts';
 
 /** A body that is valid for its action, as far as this can be checked without state. */
-export interface AcceptedControlBody {
+interface AcceptedControlBody {
   readonly body: ControlBody;
   /** Valid fields that the action does not use; the 202 body lists them. */
   readonly ignoredFields: readonly ControlField[];
@@ -23,7 +23,7 @@ export interface AcceptedControlBody {
 /** The same with the fields that the action uses alone, each with the type that the action gives it. */
 export interface AcceptedActionBody<A extends ControlAction> {
   readonly body: BodyOf<A>;
-  readonly audit: Pick<ControlBody, AuditField>;
+  readonly audit: { readonly reviewer: ControlBody['reviewer']; readonly reason: ControlBody['reason'] };
   readonly ignoredFields: readonly ControlField[];
 }
 

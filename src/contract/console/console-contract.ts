@@ -23,9 +23,9 @@ import {
 import { SCHEDULABLE_JOBS } from './schedulable-jobs.ts';
 
 /** One control action as the console's forms need it. */
-export interface ConsoleAction extends Pick<
+export interface ConsoleAction extends Omit<
   ActionDefinition,
-  'title' | 'summary' | 'mode' | 'scope' | 'destructive' | 'reversal' | 'choices' | 'hasDryRun'
+  'reviewFields' | 'required' | 'used' | 'fields' | 'errors'
 > {
   /** JSON Schema of the fields that the action requires or uses, with `reviewer` and `reason` last. */
   readonly schema: FieldsSchema;
@@ -33,7 +33,6 @@ export interface ConsoleAction extends Pick<
   readonly pairs: FieldsSchema | null;
 }
 
-/** A job that a schedule can run. */
 interface ConsoleJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it. */
@@ -202,7 +201,6 @@ function narrowed(wide: JsonSchema, narrow: z.ZodType | undefined): JsonSchema {
   return { ...wide, ...pick(renderJsonSchema(narrow), NARROWED) };
 }
 
-/** The part of a schema that a form uses. */
 function formSchema(schema: JsonSchema): JsonSchema {
   const { properties, items } = schema as {
     readonly properties?: Readonly<Record<string, JsonSchema>>;

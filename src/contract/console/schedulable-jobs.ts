@@ -6,7 +6,6 @@ import { PUBLISH_ARGUMENTS } from '../actions/publish-arguments.ts';
 import { WORKER_ARGUMENTS } from '../actions/worker-arguments.ts';
 import type { ScheduleGroup } from '../schemas/vocabulary.ts';
 
-/** A job that schedules can run, as a form offers it. */
 interface SchedulableJob {
   readonly title: string;
   /** That a token needs to schedule it, run it or cancel it, as the daemon's job says. */

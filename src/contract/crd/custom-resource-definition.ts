@@ -43,7 +43,7 @@ const PRINTER_COLUMNS = [
     name: 'Health',
     type: 'string',
     jsonPath: `${HEALTHY}.reason`,
-    description: 'The reason of the state that every surface tells; Healthy when nothing needs attention.',
+    description: 'The reason of the state, as every surface shows it; Healthy when nothing needs attention.',
   },
   {
     name: 'Coverage',

@@ -203,7 +203,6 @@ const CurrentReleaseSchema = z
   })
   .describe('The current release.');
 
-/** The possible results of a sync. */
 const SYNC_RESULTS = ['Changed', 'Unchanged', 'Failed', 'Cancelled'] as const;
 
 export type SyncResult = (typeof SYNC_RESULTS)[number];

@@ -18,10 +18,8 @@ import { blake3, releaseId, snapshotId } from './release-fields.ts';
 /** `payloadType` of the envelope. */
 export const ATTESTATION_PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 
-/** `_type` of the payload. */
 const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 
-/** `predicateType` of the payload. */
 const PREDICATE_TYPE = 'https://slipway.dev/attestation/distribution/v1';
 
 /** Longest envelope, in bytes. The largest statement fits, whatever the names of its releases and files. */
@@ -93,9 +91,8 @@ export const PredicateSchema = z.object({
   localized: localizedRelease.extend({ current_since: currentSince }).nullable(),
   stale_localized: staleRelease
     .nullable()
-    .optional()
     .describe(
-      'The current localized release when its base is not the current official one, so that it is left out; else null. Absent in statements of earlier daemons.',
+      'The current localized release when its base is not the current official one, so that it is left out; otherwise null.',
     ),
   retained: z.array(retainedRelease).max(RETAINED_MAX_RELEASES),
   previous_payload_sha256: hex256.nullable(),
@@ -224,7 +221,7 @@ function inconsistency(statement: AttestationStatement): string | null {
   if (statement.expires_at <= statement.issued_at) {
     return 'predicate.expires_at must be later than predicate.issued_at';
   }
-  if (statement.localized !== null && (statement.stale_localized ?? null) !== null) {
+  if (statement.localized !== null && statement.stale_localized !== null) {
     return 'predicate.stale_localized must be null when predicate.localized is a release';
   }
   const names = allReleases(statement).map(({ name }) => name);

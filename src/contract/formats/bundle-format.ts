@@ -161,13 +161,17 @@ export function ociLayoutProblem(text: string): string | null {
   return parsed.ok ? null : parsed.error;
 }
 
-interface BundleSubject {
-  readonly release: NamedSnapshot;
-  readonly since: NamedSnapshot | null;
-}
-
 /** Renders the image manifest of a bundle; the same layers always give the same bytes. */
-export function renderBundleManifest(layers: BundleLayers, { release, since }: BundleSubject): string {
+export function renderBundleManifest(
+  layers: BundleLayers,
+  {
+    release,
+    since,
+  }: {
+    readonly release: NamedSnapshot;
+    readonly since: NamedSnapshot | null;
+  },
+): string {
   const { attestation, manifest, objects, packs } = layers;
   return JSON.stringify({
     schemaVersion: 2,

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { hasBlockList, SINGLE_BLOCK_MAX_BYTES } from '../../domain/release/blocks.ts';
 import { isChannel } from '../../domain/release/channel.ts';
 import { parseDestination } from '../../domain/release/destination.ts';
@@ -155,9 +156,7 @@ function appVersionProblem(value: unknown): string | null {
 function parseObject(line: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

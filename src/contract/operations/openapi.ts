@@ -20,7 +20,6 @@ import { ReleaseSummarySchema } from '../schemas/answers/release.ts';
 import { VerdictSchema } from '../schemas/answers/verdict.ts';
 import { ANY_MEDIA_TYPE, JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../json/media-types.ts';
 
-/** Groups of operations, with their purpose. */
 const TAGS = [
   { name: 'Health', description: 'Liveness and readiness.' },
   { name: 'Release', description: 'Bootstrap, the current release, its history and its manifest.' },
@@ -35,7 +34,6 @@ const TAGS = [
 const OPEN_READS =
   'Public reads (everything outside `/admin`) need no token by default; `auth.public: token` requires one for them, and probes and `/api/launcher` never need one.';
 
-/** The two ways to present a token. */
 const SECURITY_SCHEMES = {
   bearerToken: {
     type: 'http',

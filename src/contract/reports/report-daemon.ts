@@ -82,9 +82,8 @@ export const DoctorReport = report(
         since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
         evaluated: z
           .boolean()
-          .optional()
           .describe(
-            'False while nothing has happened that the check judges, such as a first sync: its status is then `ok` and says nothing. Absent from daemons of earlier versions.',
+            'False while nothing has happened that the check judges, such as a first sync; its status is then `ok`.',
           ),
       }),
     ),
@@ -98,10 +97,7 @@ export const DoctorReport = report(
             signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
             at: UnixSeconds,
             lived_seconds: z.number().min(0),
-            listened: z
-              .boolean()
-              .optional()
-              .describe('Whether it had begun to listen. Absent from daemons of earlier versions.'),
+            listened: z.boolean().describe('Whether it had begun to listen.'),
           })
           .nullable()
           .describe('How the process before this one ended. Null for the first one.'),
@@ -124,9 +120,8 @@ export const DoctorReport = report(
         quarantine_bytes: Count.describe('Damaged objects, kept for diagnosis.'),
       })
       .nullable()
-      .optional()
       .describe(
-        'Use of the snapshot volume. Null for a standby, until it is measured, and when it could not be measured for ten minutes; absent from daemons of earlier versions.',
+        'Use of the snapshot volume. Null for a standby, until it is measured, and when it could not be measured for ten minutes.',
       ),
   },
   {
@@ -211,9 +206,8 @@ export const TaskStatusReport = report(
             .describe('Oldest first.'),
         }),
       )
-      .optional()
       .describe(
-        'How the progress of the last run went, phase by phase, the oldest first: at most 16 phases of some 120 samples. The daemon keeps it in memory for the last 50 runs; empty for others, absent from daemons of earlier versions.',
+        'How the progress of the last run went, phase by phase, the oldest first: at most 16 phases of about 120 samples. The daemon keeps it in memory for the last 50 runs; empty for others.',
       ),
   },
   {

@@ -59,10 +59,7 @@ export const ReleaseStatusReport = report(
         version: z.int().min(1),
         issued_at: UnixSeconds,
         expires_at: UnixSeconds,
-        key_ids: z
-          .array(z.string())
-          .optional()
-          .describe('The keys that signed it. A daemon of an earlier version leaves them out.'),
+        key_ids: z.array(z.string()).describe('The keys that signed it.'),
         authorizes: z.object({
           official: ReleaseIdSchema.nullable(),
           localized: ReleaseIdSchema.nullable(),
@@ -70,16 +67,12 @@ export const ReleaseStatusReport = report(
         }),
       })
       .nullable(),
-    announced: AnnouncedSchema.nullable()
-      .optional()
-      .describe(
-        'The official release that becomes current at a stated time. Null without one; a daemon of an earlier version leaves it out.',
-      ),
-    announced_localized: AnnouncedSchema.nullable()
-      .optional()
-      .describe(
-        'The localized release that becomes current at a stated time. Null without one; a daemon of an earlier version leaves it out.',
-      ),
+    announced: AnnouncedSchema.nullable().describe(
+      'The official release that becomes current at a stated time. Null without one.',
+    ),
+    announced_localized: AnnouncedSchema.nullable().describe(
+      'The localized release that becomes current at a stated time. Null without one.',
+    ),
     sync: SyncSchema,
     upstream: z
       .object({
@@ -87,10 +80,7 @@ export const ReleaseStatusReport = report(
         label: z.string().describe('Where it reads from, without credentials.'),
       })
       .nullable()
-      .optional()
-      .describe(
-        'The upstream that official releases come from now. Null without one; a daemon of an earlier version leaves it out.',
-      ),
+      .describe('The upstream that official releases come from now. Null without one.'),
     crash_loop: z
       .string()
       .nullable()
@@ -133,12 +123,6 @@ export const ReleaseStatusReport = report(
     crash_loop: null,
   },
 );
-
-/**
- * `release.status` as its readers parse it. During an upgrade a reader also meets a daemon of the previous version, which
- * does not report `sync` and `crash_loop`; then nothing is known about its syncs and crashes.
- */
-export const ReleaseStatusRead = ReleaseStatusReport.schema.partial({ sync: true, crash_loop: true });
 
 /** `release.list`. */
 export const ReleaseListReport = report(

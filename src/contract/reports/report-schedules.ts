@@ -61,15 +61,3 @@ export const ScheduleListReport = report(
     ],
   },
 );
-
-/** One schedule as its readers parse it; see {@link ScheduleListRead}. */
-export const ScheduleRead = ScheduleSchema.extend({
-  origin: ScheduleSchema.shape.origin.default('manual'),
-  replaced_by: ScheduleSchema.shape.replaced_by.default(null),
-});
-
-/**
- * `schedule.list` as its readers parse it. During an upgrade a reader also meets a daemon of the previous version, which
- * reports neither field; all its schedules were added by a caller and none is replaced.
- */
-export const ScheduleListRead = ScheduleListReport.schema.extend({ items: z.array(ScheduleRead) });

@@ -341,15 +341,13 @@ export const TranslationStatusReport = report(
   },
 );
 
-/** The part of `translation.status` that the operator reads; the rest may differ in a daemon of another version. */
+/** The part of `translation.status` that the operator reads; so that it parses no more than it needs. */
 export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publish_blockers: true }).extend({
   automation: z.object({ state: z.string(), message: z.string() }),
   coverage: TranslationStatusReport.schema.shape.coverage
     .omit({ by_state: true })
-    .extend({ publishable: z.int().min(0).nullable().default(null) }),
-  history: z
-    .array(z.object({ localized_release_id: z.string(), rolled_back: z.looseObject({}).nullable() }))
-    .default([]),
+    .extend({ publishable: z.int().min(0).nullable() }),
+  history: z.array(z.object({ localized_release_id: z.string(), rolled_back: z.looseObject({}).nullable() })),
   current: TranslationStatusReport.schema.shape.current
     .unwrap()
     .pick({ localized_release_id: true, base_release_id: true, stale: true })

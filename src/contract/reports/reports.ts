@@ -46,7 +46,6 @@ type BackendName =
   | 'localized'
   | 'release';
 
-/** One report of the daemon. */
 interface ReportDefinition {
   readonly backend: BackendName;
   readonly query: QuerySchema;

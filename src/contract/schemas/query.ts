@@ -13,7 +13,6 @@ import {
 } from './parameters.ts';
 import { SCHEDULE_GROUPS } from './vocabulary.ts';
 
-/** Page size where `limit` is left out. */
 const DEFAULT_LIMIT = 100;
 
 const offset = integer(

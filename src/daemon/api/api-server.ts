@@ -1,28 +1,28 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { messageProblem } from '../../platform/http/message-rules.ts';
-import { listen, type ListenAddress, type Listening } from '../../platform/http/listen.ts';
-import { renderProblem, sendProblem, type RenderedProblem } from '../../platform/http/problem.ts';
+import { type ListenAddress, type Listening, listen } from '../../platform/http/listen.ts';
+import { type RenderedProblem, renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import { receiveTrace, withTrace } from '../../platform/logging/trace.ts';
 import { requestId as requestIdOf } from '../../platform/process/ids.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { renderActionProblem } from './action-errors.ts';
-import { jsonAnswer, sendAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
+import { type ApiAnswer, type ApiRequest, jsonAnswer, sendAnswer } from './api-answer.ts';
 import { answerAttestation } from './attestation-route.ts';
-import { renderConditionHeaders, type ConditionSource, type ToldConditions } from './condition-source.ts';
+import { type ConditionSource, type ConditionState, renderConditionHeaders } from './condition-source.ts';
 import type { AttestationSource } from '../../releases/attest/attestor.ts';
 import { answerControl } from './control-route.ts';
 import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
-import type { DamageIntake } from '../../releases/checks/damage-reports.ts';
+import type { ReportDamage } from '../../releases/checks/damage-reports.ts';
 import { answerDamage } from './damage-route.ts';
 import { answerReport } from './report-route.ts';
-import { namesNoPaths, type NameFolders } from './folder-names.ts';
+import { type NameFolders, namesNoPaths } from './folder-names.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { createTokenCheck, refuseBrowserPages } from './token-check.ts';
-import { parseTarget, ROUTE_METHODS, type ApiRoute } from './routes.ts';
+import { type ApiRoute, ROUTE_METHODS, parseTarget } from './routes.ts';
 import type { Socket } from 'node:net';
 
 /** The routes behind the API: few while the daemon is a standby, all of them after that. */
@@ -33,7 +33,7 @@ export interface ApiSurface {
   readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly attestation: AttestationSource;
   readonly conditions: ConditionSource;
-  readonly damage: DamageIntake;
+  readonly reportDamage: ReportDamage;
 }
 
 export interface DaemonApiOptions {
@@ -110,12 +110,12 @@ export function createDaemonApi(options: DaemonApiOptions): DaemonApi {
       };
       const result = withoutPaths(options, admitted, await answer(admitted, request));
       if (response.destroyed) return;
-      tellTime(options, response);
+      setDateHeader(options, response);
       sendAnswer(response, result, message.method === 'HEAD');
     } catch (error) {
       if (response.destroyed) return;
-      tellTime(options, response);
-      if (route?.kind === 'attestation') tellConditions(options, response, error);
+      setDateHeader(options, response);
+      if (route?.kind === 'attestation') setConditionHeaders(options, response, error);
       refuse(options.logger, response, route, renderRefusal(options, route, error, requestId));
     }
   };
@@ -163,7 +163,7 @@ function createRouter(
       case 'attestation':
         return await answerAttestation({ ...options, ...options.surface() }, request);
       case 'damage':
-        return await answerDamage(options.surface().damage, request);
+        return await answerDamage(options.surface().reportDamage, request);
       case 'report':
         return await answerReport({ ...options, ...options.surface() }, route.name, request);
       case 'control':
@@ -216,19 +216,19 @@ function createAdmission(
   };
 }
 
-/** Tells the wall clock by which attestations are dated, so that a server can compare it with its own. */
-function tellTime({ clock }: DaemonApiOptions, response: ServerResponse): void {
+/** States the wall clock that dates attestations, so that a server can compare it with its own. */
+function setDateHeader({ clock }: DaemonApiOptions, response: ServerResponse): void {
   response.setHeader('date', new Date(clock.now()).toUTCString());
 }
 
-/** Tells the conditions with a refusal that comes from the state of the daemon and not from the request. */
-function tellConditions(
+/** Adds the conditions to a refusal that comes from the state of the daemon and not from the request. */
+function setConditionHeaders(
   { surface, readiness }: DaemonApiOptions,
   response: ServerResponse,
   error: unknown,
 ): void {
   if (!(error instanceof ServiceError)) return;
-  // A standby tells the volume that it waits for; one that waits for another daemon has no condition.
+  // A standby that waits for a volume has its condition; one that waits for another daemon has none.
   if (error.code === 'no_attestation' || error.code === 'standby') {
     response.setHeaders(new Map(Object.entries(renderConditionHeaders(surface().conditions.current()))));
   } else if (error.code === 'backend_unavailable' && !readiness().ready) {
@@ -237,7 +237,7 @@ function tellConditions(
 }
 
 /** The one condition of a daemon that is not ready. */
-const STARTING: ToldConditions = {
+const STARTING: ConditionState = {
   conditions: [
     { code: 'starting', message: 'the daemon has not finished its recovery', since: null, next_try: null },
   ],
@@ -294,7 +294,7 @@ function createApiServer(): Server {
 }
 
 /** The connections of a server, with a limit. */
-export interface ConnectionRoom {
+interface ConnectionRoom {
   /** Marks the connection of a caller that sent the token: it never gives way to others. */
   readonly keep: (socket: Socket) => void;
 }
@@ -305,7 +305,7 @@ export interface ConnectionRoom {
  *
  * @param max number of open connections
  */
-export function limitConnections(server: Server, max: number): ConnectionRoom {
+function limitConnections(server: Server, max: number): ConnectionRoom {
   const kept = new Set<Socket>();
   // In the order of their arrival.
   const unauthenticated = new Set<Socket>();
@@ -325,4 +325,18 @@ export function limitConnections(server: Server, max: number): ConnectionRoom {
       if (unauthenticated.delete(socket)) kept.add(socket);
     },
   };
+}
+
+/**
+ * Indexes definitions by name.
+ *
+ * @throws Error when two definitions have the same name
+ */
+export function byName<T extends { readonly name: string }>(defined: readonly T[]): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  for (const each of defined) {
+    if (found.has(each.name)) throw new Error(`${each.name} is defined twice`);
+    found.set(each.name, each);
+  }
+  return found;
 }

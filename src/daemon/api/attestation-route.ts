@@ -11,7 +11,7 @@ const WAIT = /^[0-9]{1,2}$/;
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /** The sources of the answers. */
-export interface AttestationRouteOptions {
+interface AttestationRouteOptions {
   readonly attestation: AttestationSource;
   readonly conditions: ConditionSource;
 }
@@ -75,7 +75,7 @@ async function firstChange(
   }
 }
 
-/** The tag of the conditions that the caller has; `null` when it asks for none, as servers of earlier versions do. */
+/** The tag of the conditions that the caller has; `null` when it waits for the attestation only. */
 function tagOf({ headers }: ApiRequest): string | null {
   const tag = headers[CONDITION_HEADERS.tag];
   return typeof tag === 'string' ? tag : null;

@@ -2,7 +2,7 @@ import type { DaemonCondition } from '../../domain/service-state/daemon-conditio
 import { CONDITION_HEADERS, renderConditions } from '../../contract/formats/condition-headers.ts';
 
 /** The conditions of the daemon at one moment. */
-export interface ToldConditions {
+export interface ConditionState {
   readonly conditions: readonly DaemonCondition[];
   /** Differs from the tags of all other states of the conditions. */
   readonly tag: string;
@@ -10,16 +10,16 @@ export interface ToldConditions {
 
 /** Provides the conditions of the daemon to the loopback API. */
 export interface ConditionSource {
-  current(): ToldConditions;
+  current(): ConditionState;
   /** Resolves when the tag is no longer `knownTag`, or after `timeoutMs`, or when the signal is aborted. */
   waitForChange(knownTag: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The headers that tell the conditions of the daemon. */
+/** The headers with the conditions of the daemon. */
 export function renderConditionHeaders({
   conditions,
   tag,
-}: ToldConditions): Readonly<Record<string, string>> {
+}: ConditionState): Readonly<Record<string, string>> {
   return {
     [CONDITION_HEADERS.conditions]: renderConditions(conditions),
     [CONDITION_HEADERS.tag]: tag,

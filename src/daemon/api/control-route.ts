@@ -10,11 +10,11 @@ import { callerOf } from '../../engine/caller.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from '../../engine/define-action.ts';
 
-export interface ControlRouteOptions {
+interface ControlRouteOptions {
   /** Keyed by name. An action of the contract that is missing here is not implemented. */
   readonly actions: ReadonlyMap<string, DefinedAction>;
   readonly logger: Logger;
-  readonly secrets: Pick<SecretMask, 'mask'>;
+  readonly secrets: SecretMask;
 }
 
 /**

@@ -4,8 +4,8 @@ import type { TaskResult } from '../../engine/tasks/task.ts';
 import { scopesOfKind } from '../../engine/caller.ts';
 import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
 
-export interface DaemonActionOptions {
-  readonly engine: Pick<TaskEngine, 'cancel' | 'submit' | 'recordInline' | 'replayed' | 'get' | 'jobs'>;
+interface DaemonActionOptions {
+  readonly engine: TaskEngine;
   /** Whether a supervisor restarts the daemon when it exits. */
   readonly supervised: () => boolean;
   /** Reads the configuration and the keys again. Throws ServiceError `config_invalid`. */
@@ -36,9 +36,7 @@ export function createDaemonActions(options: DaemonActionOptions): readonly Defi
       },
       args: ({ force = false }) => ({ force }),
       run: ({ force = false }) => ({ drain: !force }),
-      afterwards: ({ force = false }) => {
-        options.requestRestart(!force);
-      },
+      afterwards: ({ force = false }) => options.requestRestart(!force),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { parseQuery } from '../../contract/operations/query-parser.ts';
 import { NoQuery } from '../../contract/schemas/query.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
-import type { DamageIntake } from '../../releases/checks/damage-reports.ts';
+import type { ReportDamage } from '../../releases/checks/damage-reports.ts';
 
 /**
  * Accepts reports of damage on the snapshot volume. The objects are checked after the answer.
@@ -11,7 +11,7 @@ import type { DamageIntake } from '../../releases/checks/damage-reports.ts';
  * @returns 202 with the numbers of accepted and ignored objects
  * @throws ServiceError `invalid_request`, `body_too_large`, `unsupported_media_type`
  */
-export async function answerDamage(intake: DamageIntake, request: ApiRequest): Promise<ApiAnswer> {
+export async function answerDamage(intake: ReportDamage, request: ApiRequest): Promise<ApiAnswer> {
   const query = parseQuery(NoQuery, request.query);
   if (!query.ok)
     throw new ServiceError('invalid_request', '/v1/damage has no query', { errors: query.error });

@@ -5,7 +5,7 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseReportQuery, type DefinedReport } from '../../engine/define-report.ts';
 
-export interface ReportRouteOptions {
+interface ReportRouteOptions {
   /** Keyed by name. A report of the contract that is missing here is unavailable. */
   readonly reports: ReadonlyMap<string, DefinedReport>;
   readonly clock: Clock;

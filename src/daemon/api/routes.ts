@@ -4,7 +4,7 @@ export type ApiRoute =
   | { readonly kind: 'report' | 'control'; readonly name: string };
 
 /** A parsed request target. */
-export interface ApiTarget {
+interface ApiTarget {
   /** `null` when the path is unknown. */
   readonly route: ApiRoute | null;
   readonly query: URLSearchParams;

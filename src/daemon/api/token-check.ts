@@ -22,7 +22,7 @@ import { isLoopbackHost } from '../../platform/http/loopback.ts';
 export function createTokenCheck(
   tokenFile: () => string | null,
   logger: Logger,
-  secrets: Pick<SecretMask, 'learn'>,
+  secrets: SecretMask,
 ): (authorization: string | undefined) => Promise<boolean> {
   const delayFailedLogin = createFailedLoginDelay();
   let path: string | null = null;

@@ -2,7 +2,7 @@ import { isInFuture } from '../../domain/verdict/attestation.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { DoctorFinding } from '../../engine/check.ts';
 import type { KindHistory } from '../../engine/tasks/task-reads.ts';
-import type { CompleteBackup } from './backup-status.ts';
+import type { CompleteBackup } from './backup-list.ts';
 
 /** The facts from which the doctor judges backups. */
 export interface BackupFacts {
@@ -10,7 +10,7 @@ export interface BackupFacts {
   readonly isNeeded: boolean;
   readonly folder: string;
   readonly newest: CompleteBackup | null;
-  readonly history: Pick<KindHistory, 'last' | 'consecutiveFailures' | 'failingSince'>;
+  readonly history: KindHistory;
   /** 0: none are scheduled. */
   readonly intervalSeconds: number;
   /** When the next backup is planned, Unix seconds, or `null`. */

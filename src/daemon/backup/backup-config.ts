@@ -33,9 +33,6 @@ export const backupConfigurationSchema = z.strictObject({
 export type BackupConfiguration = z.output<typeof backupConfigurationSchema>;
 
 /** The folder of the backups. */
-export function backupFolderOf(
-  { folder }: Pick<BackupConfiguration, 'folder'>,
-  dataDirectory: string,
-): string {
+export function backupFolderOf({ folder }: BackupConfiguration, dataDirectory: string): string {
   return folder ?? join(dataDirectory, 'backups');
 }

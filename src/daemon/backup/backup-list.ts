@@ -1,7 +1,8 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
-import { readManifest, type BackupManifest } from './backup-manifest.ts';
+import { type BackupManifest, readManifest } from './backup-manifest.ts';
+import { rename, rm } from '../../platform/files/file-changes.ts';
 
 /** One complete folder with a backup. */
 export interface StoredBackup {
@@ -73,4 +74,23 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   }
+}
+
+/** A backup that has every database which had a file. */
+export interface CompleteBackup {
+  /** Name of its folder. */
+  readonly name: string;
+  /** Unix seconds. */
+  readonly created_at: number;
+  readonly bytes: number;
+}
+
+/** The newest complete backup in a folder, or `null`. Throws the file system error. */
+export async function newestComplete(folder: string): Promise<CompleteBackup | null> {
+  for await (const { name, manifest } of listBackups(folder)) {
+    if (manifest.failed.length > 0) continue;
+    const bytes = manifest.databases.reduce((sum, copy) => sum + copy.bytes, 0);
+    return { name, created_at: manifest.created_at, bytes };
+  }
+  return null;
 }

@@ -5,30 +5,30 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import { implementJob, type Job } from '../../engine/tasks/job.ts';
-import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { backupFinding } from './backup-check.ts';
 import { backupFolderOf, type BackupConfiguration } from './backup-config.ts';
 import { backupTaskError } from './backup-error.ts';
 import { BACKUP_JOB } from './backup-job.ts';
 import { findSources, type NamedDatabase } from './backup-sources.ts';
-import { newestComplete, type CompleteBackup } from './backup-status.ts';
+import { type CompleteBackup, newestComplete } from './backup-list.ts';
 import { openCopyThread } from './copy-database.ts';
-import { writeBackup, type BackupContext, type WrittenBackup } from './write-backup.ts';
+import { writeBackup, type WrittenBackup } from './write-backup.ts';
 
 /** Milliseconds between two steps of a copy. */
 const PAUSE_MS = 2;
 
-export interface BackupPartOptions {
+interface BackupPartOptions {
   readonly dataDirectory: string;
   readonly databases: readonly NamedDatabase[];
   readonly configuration: () => BackupConfiguration;
-  readonly engine: Pick<TaskEngine, 'historyOf'>;
+  readonly engine: TaskEngine;
   /** When the next backup is planned, Unix seconds, or `null`. */
   readonly plannedAt: () => number | null;
-  readonly pool: Pick<HashPool, 'hashContent'>;
+  readonly pool: HashPool;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
   readonly failpoints: Failpoints;
 }
 
@@ -89,7 +89,7 @@ export function createBackup(options: BackupPartOptions): Backup {
 async function backUp(
   options: BackupPartOptions,
   folder: string,
-  context: BackupContext,
+  context: TaskContext,
 ): Promise<WrittenBackup> {
   const thread = openCopyThread();
   try {

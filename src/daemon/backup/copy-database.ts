@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import type { CallerOf } from '../../platform/threads/caller.ts';
@@ -6,6 +5,7 @@ import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import type { BackupCopy } from './backup-manifest.ts';
 import type { NamedDatabase } from './backup-sources.ts';
 import type { CopyStore } from './copy-worker.ts';
+import { open } from '../../platform/files/file-changes.ts';
 
 /** MiB. The pages that SQLite copies are not part of it. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
@@ -23,13 +23,13 @@ export function openCopyThread(): Thread<CopyStore> {
 /** The thread and the pool that a copy uses. */
 export interface CopyTools {
   readonly thread: CallerOf<CopyStore>;
-  readonly pool: Pick<HashPool, 'hashContent'>;
+  readonly pool: HashPool;
   /** Milliseconds between two steps of a copy. */
   readonly pauseMs: number;
 }
 
 /** The copy is damaged, because its source is. */
-export class DamagedCopyError extends Error {}
+class DamagedCopyError extends Error {}
 
 /**
  * Copies one database into a folder, checks the structure of the copy, and makes its bytes durable.
@@ -54,9 +54,9 @@ export async function copyDatabase(
 /** Makes the bytes of a file durable, and reads them back for the digest. */
 export async function syncAndDigest(
   path: string,
-  pool: Pick<HashPool, 'hashContent'>,
+  pool: HashPool,
   signal: AbortSignal,
-): Promise<Pick<BackupCopy, 'bytes' | 'blake3'>> {
+): Promise<{ readonly bytes: number; readonly blake3: string }> {
   const handle = await open(path, 'r+');
   try {
     await handle.chmod(0o600);

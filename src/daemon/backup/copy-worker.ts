@@ -33,7 +33,7 @@ export class CopyStore extends StructureStore {
    *
    * @throws Error with one of {@link COPY_ERRORS} as its code
    */
-  async copy(request: CopyRequest, { isWanted }: Pick<CallContext, 'isWanted'>): Promise<void> {
+  async copy(request: CopyRequest, { isWanted }: CallContext): Promise<void> {
     try {
       await copySnapshot(request, isWanted);
       makeSingleFile(request.target);

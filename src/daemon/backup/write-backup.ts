@@ -1,36 +1,30 @@
-import { mkdir, rename, rm, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { fsyncDirectory, writeFileDurably } from '../../platform/files/files.ts';
 import { makePrivateFolder } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext } from '../../engine/tasks/task.ts';
 import { isNoSpace, noSpaceError } from './backup-error.ts';
 import {
+  type StoredBackup,
   backupNames,
   listBackups,
   newBackupName,
   partialName,
   removeBackup,
   removePartial,
-  type StoredBackup,
 } from './backup-list.ts';
+import { type BackupCopy, MANIFEST_FILE, MAX_REASON, renderManifest } from './backup-manifest.ts';
 import {
-  MANIFEST_FILE,
-  MAX_REASON,
-  renderManifest,
-  type BackupCopy,
-  type BackupManifest,
-} from './backup-manifest.ts';
-import {
-  findSources,
   type BackupSources,
   type FailedDatabase,
   type NamedDatabase,
+  findSources,
 } from './backup-sources.ts';
-import { copyDatabase, type CopyTools } from './copy-database.ts';
-import { oldBackups } from './old-backups.ts';
+import { type CopyTools, copyDatabase } from './copy-database.ts';
+import { mkdir, rename, rm } from '../../platform/files/file-changes.ts';
 
 /** The places between the steps of a backup. */
 export const BACKUP_FAILPOINTS = [
@@ -57,9 +51,6 @@ export interface BackupOptions extends CopyTools {
   readonly look?: (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
 }
 
-/** The parts of a task that a backup uses. */
-export type BackupContext = Pick<TaskContext, 'signal' | 'progress' | 'commit'>;
-
 /** The outcome of a backup. */
 export interface WrittenBackup {
   /** Name of its folder, or `null` when no database could be copied. */
@@ -77,7 +68,7 @@ export interface WrittenBackup {
  *
  * @throws TaskError `backup_no_space`; the file system error; the signal's reason
  */
-export async function writeBackup(options: BackupOptions, context: BackupContext): Promise<WrittenBackup> {
+export async function writeBackup(options: BackupOptions, context: TaskContext): Promise<WrittenBackup> {
   const { folder, clock, failpoints, keep } = options;
   const sources = await findSources(options.databases);
   if (sources.found.length === 0) return { ...sources, name: null, copies: [], removed: [] };
@@ -93,7 +84,16 @@ export async function writeBackup(options: BackupOptions, context: BackupContext
     const { copies, failed } = await copyAll(sources, partial, options, context);
     const outcome = { copies, failed, missing: sources.missing };
     if (copies.length === 0) return { ...outcome, name: null, removed: [] };
-    await writeFileDurably(join(partial, MANIFEST_FILE), renderManifest(manifestOf(outcome, clock)));
+    await writeFileDurably(
+      join(partial, MANIFEST_FILE),
+      renderManifest({
+        format: 'slipway-backup/1',
+        created_at: unixSeconds(clock),
+        databases: [...copies],
+        missing: [...sources.missing],
+        failed: [...failed],
+      }),
+    );
     failpoints.hit('backup:described');
     await context.commit(async () => {
       await fsyncDirectory(partial);
@@ -113,23 +113,23 @@ async function copyAll(
   { found, failed }: BackupSources,
   partial: string,
   options: BackupOptions,
-  { signal, progress }: BackupContext,
+  context: TaskContext,
 ): Promise<{ readonly copies: readonly BackupCopy[]; readonly failed: readonly FailedDatabase[] }> {
   const copies: BackupCopy[] = [];
   const failures = [...failed];
   for (const [index, database] of found.entries()) {
     const { name } = database;
-    progress(index, found.length, 'entries', `copy ${name}`);
+    context.progress(index, found.length, 'entries', `copy ${name}`);
     try {
-      copies.push(await copyDatabase(database, partial, options, signal));
+      copies.push(await copyDatabase(database, partial, options, context.signal));
       options.failpoints.hit('backup:copied');
     } catch (error) {
-      if (signal.aborted || isNoSpace(error)) throw error;
+      if (context.signal.aborted || isNoSpace(error)) throw error;
       failures.push({ name, reason: messageOf(error).slice(0, MAX_REASON) });
       await removeCopy(join(partial, basename(database.path)));
     }
   }
-  progress(found.length, found.length, 'entries', 'complete');
+  context.progress(found.length, found.length, 'entries', 'complete');
   return { copies, failed: failures };
 }
 
@@ -145,19 +145,6 @@ async function checkSpace({ found }: BackupSources, { folder, look = statfs }: B
     throw noSpaceError(folder, `${folder} has ${free} free bytes, and a backup needs ${needed}`);
 }
 
-function manifestOf(
-  { copies, missing, failed }: Pick<WrittenBackup, 'copies' | 'missing' | 'failed'>,
-  clock: Clock,
-): BackupManifest {
-  return {
-    format: 'slipway-backup/1',
-    created_at: unixSeconds(clock),
-    databases: [...copies],
-    missing: [...missing],
-    failed: [...failed],
-  };
-}
-
 async function trim(folder: string, keep: number, failpoints: Failpoints): Promise<readonly string[]> {
   const backups: StoredBackup[] = [];
   for await (const backup of listBackups(folder)) backups.push(backup);
@@ -167,4 +154,24 @@ async function trim(folder: string, keep: number, failpoints: Failpoints): Promi
     failpoints.hit('backup:trimmed');
   }
   return old;
+}
+
+/**
+ * Chooses the backups to remove. A backup stays while it has one of the newest `keep` copies of any database, so a database
+ * that can no longer be copied never loses its last good copies.
+ *
+ * @param backups the newest first
+ * @returns the names of the others, the oldest first
+ */
+export function oldBackups(backups: readonly StoredBackup[], keep: number): readonly string[] {
+  const copies = new Map<string, number>();
+  const old = backups.filter(({ manifest }) => {
+    const counts = manifest.databases.map(({ name }) => {
+      const count = (copies.get(name) ?? 0) + 1;
+      copies.set(name, count);
+      return count;
+    });
+    return counts.every((count) => count > keep);
+  });
+  return old.map(({ name }) => name).toReversed();
 }

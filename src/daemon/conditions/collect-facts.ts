@@ -21,26 +21,23 @@ import { isFollowing, isPublishing, readFollowWork } from '../../localization/fo
 
 /** Where the facts come from: what the daemon knows already. Nothing is waited for. */
 export interface FactSources {
-  readonly releases: Pick<
-    ReleaseRepository,
-    'announcedOf' | 'current' | 'pointer' | 'damageOf' | 'damageCounts'
-  >;
-  readonly attempts: Pick<RepairAttempts, 'lastFailureOf' | 'nextAtMs'>;
-  readonly attestor: Pick<Attestor, 'status' | 'volumeError'>;
-  readonly engine: Pick<TaskEngine, 'runningSince' | 'historyOf' | 'get'>;
+  readonly releases: ReleaseRepository;
+  readonly attempts: RepairAttempts;
+  readonly attestor: Attestor;
+  readonly engine: TaskEngine;
   readonly hasUpstream: () => boolean;
   readonly syncState: () => SyncState;
-  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  /** Why a localized channel that is copied from an origin has no release; `null` where it is made here. */
   readonly mirroredLocalized: () => string | null;
-  readonly doctor: Pick<Doctor, 'latest'>;
-  readonly lease: Pick<StoreLease, 'status'>;
-  readonly dataSpace: Pick<DataSpace, 'fullSince'>;
-  readonly clockCheck: Pick<ClockCheck, 'isBehindRecords'>;
+  readonly doctor: Doctor;
+  readonly lease: StoreLease;
+  readonly dataSpace: DataSpace;
+  readonly clockCheck: ClockCheck;
   /** Since when the daemon is in a crash loop, Unix seconds; `null` when it is in none. */
   readonly crashLoopSince: () => number | null;
   /** Whether a localized release follows the official one without a request. */
-  readonly automation: () => Pick<FollowState, 'state' | 'since' | 'awaits'>;
-  readonly rollbacks: Pick<RollbackRecords, 'stoppedBy' | 'stops'>;
+  readonly automation: () => FollowState;
+  readonly rollbacks: RollbackRecords;
   readonly repairsAutomatically: () => boolean;
   /** Seconds after which the last full verification of a release no longer supports a statement. */
   readonly maxVerifyAgeSeconds: () => number;
@@ -92,7 +89,7 @@ const FULL: ReadonlyMap<string | undefined, 'snapshot' | 'data'> = new Map([
   ['data_full', 'data'],
 ]);
 
-/** A volume is full when a look at it says so, when it refuses an attestation, or from a refused sync until it has room again. */
+/** A volume is full when a check finds it full, when it refuses an attestation, or from a refused sync until it has space again. */
 function fullVolumes(
   { attestor, doctor, dataSpace }: FactSources,
   syncCode: string | null,
@@ -103,7 +100,7 @@ function fullVolumes(
   const fullOf = (volume: 'snapshot' | 'data', since: number | null): RefusingVolume | null => {
     if (since !== null) return { since };
     if (refused === volume) return { since: null };
-    return failed === volume && !hasRoomAgain(doctor, volume, sync) ? { since: sync.failingSince } : null;
+    return failed === volume && !hasSpaceAgain(doctor, volume, sync) ? { since: sync.failingSince } : null;
   };
   return {
     snapshot: fullOf('snapshot', fullSince(doctor)),
@@ -111,22 +108,22 @@ function fullVolumes(
   };
 }
 
-/** The checks that say whether a volume takes writes and has space. */
-const ROOM_CHECKS = {
+/** The checks of whether a volume can be written and has space. */
+const SPACE_CHECKS = {
   snapshot: ['store.writable', 'store.space'],
   data: ['data.writable', 'data.space'],
 } as const;
 
-/** Whether the doctor has looked at a volume after the last sync ended, and found the room that the sync had missed. */
-function hasRoomAgain(
-  doctor: Pick<Doctor, 'latest'>,
+/** Whether the doctor has checked a volume after the last sync ended, and found the space that the sync lacked. */
+function hasSpaceAgain(
+  doctor: Doctor,
   volume: 'snapshot' | 'data',
   { report, missedBytes }: SyncState,
 ): boolean {
-  // A sync that did not know its size can fill the same room again.
+  // A sync that did not know its size can fill the same space again.
   if (volume === 'snapshot' && missedBytes === null) return false;
   const refusedAt = report.last?.finished_at ?? 0;
-  return ROOM_CHECKS[volume].every((id) => {
+  return SPACE_CHECKS[volume].every((id) => {
     const found = doctor.latest().find((check) => check.id === id);
     if (found === undefined || found.status === 'failing' || found.seenAt <= refusedAt) return false;
     return (found.freeBytes ?? Infinity) >= (missedBytes ?? 0);
@@ -134,13 +131,13 @@ function hasRoomAgain(
 }
 
 /** The result of a check of the doctor that fails; `null` when it does not. */
-function failureOf({ latest }: Pick<Doctor, 'latest'>, id: string): DoctorResult | null {
-  const found = latest().find((check) => check.id === id);
+function failureOf(doctor: Doctor, id: string): DoctorResult | null {
+  const found = doctor.latest().find((check) => check.id === id);
   return found?.status === 'failing' ? found : null;
 }
 
 /** Since when the snapshot volume is full, Unix seconds. Free bytes do not help a volume without inodes, which refuses a file. */
-function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
+function fullSince(doctor: Doctor): number | null {
   const refused = failureOf(doctor, 'store.writable');
   const found = failureOf(doctor, 'store.space') ?? (refused?.lacksSpace === true ? refused : null);
   return found?.since ?? null;
@@ -150,7 +147,7 @@ function fullSince(doctor: Pick<Doctor, 'latest'>): number | null {
 const UNWRITABLE: ReadonlySet<string | undefined> = new Set(['read_only', 'io_error']);
 
 /**
- * A volume is unwritable when a check says so, and until it holds an attestation that it refused: the attestor retries at another
+ * A volume is unwritable when a check fails, and until it holds an attestation that it refused: the attestor retries at another
  * time than the doctor checks. The lease is renewed every few seconds, so it may notice first.
  */
 function unwritableVolumes({ doctor, lease, attestor }: FactSources): ConditionFacts['unwritable'] {
@@ -178,7 +175,7 @@ const WORK_DATABASES = {
   'database.glossary': 'the Glossary',
 } as const;
 
-function unusableDatabases(doctor: Pick<Doctor, 'latest'>): ConditionFacts['unusable'] {
+function unusableDatabases(doctor: Doctor): ConditionFacts['unusable'] {
   return Object.entries(WORK_DATABASES).flatMap(([id, content]) => {
     const failure = failureOf(doctor, id);
     return failure === null ? [] : [{ content, since: failure.since }];
@@ -225,10 +222,9 @@ function staleRelease({ releases, automation, engine }: FactSources, now: number
   return { releaseId, since, isFollowed };
 }
 
-type StopFacts = Pick<ConditionFacts, 'publishingStoppedSince' | 'openRollbackOf'>;
-const NO_STOP: StopFacts = { publishingStoppedSince: null, openRollbackOf: null };
+const NO_STOP = { publishingStoppedSince: null, openRollbackOf: null };
 
-function publishingStop(sources: FactSources): StopFacts {
+function publishingStop(sources: FactSources) {
   const { automation, engine } = sources;
   const { state, since } = automation();
   const stop = state === 'stopped' ? stopOf({ ...sources, tasks: engine }) : null;

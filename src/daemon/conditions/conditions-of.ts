@@ -1,6 +1,7 @@
 import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
 import type { DaemonDamageFinder } from '../../releases/records/damage-records.ts';
+import type { StorageFailure } from '../../engine/database/storage-failure.ts';
 
 /** A volume without free space, or one that cannot be written for another cause. */
 export interface RefusingVolume {
@@ -11,7 +12,7 @@ export interface RefusingVolume {
 }
 
 /** A database with work of people that cannot be used. */
-export interface UnusableDatabase {
+interface UnusableDatabase {
   /** Its content, as "the Glossary". */
   readonly content: string;
   /** Unix seconds. */
@@ -34,8 +35,8 @@ export interface DamagedRelease {
   readonly isPublished: boolean;
 }
 
-/** By volume; `null` for one that takes writes. */
-export type VolumeFacts = Readonly<Record<'snapshot' | 'data', RefusingVolume | null>>;
+/** By volume; `null` for one that can be written. */
+type VolumeFacts = Readonly<Record<'snapshot' | 'data', RefusingVolume | null>>;
 
 /** The facts from which the conditions follow. Times are Unix seconds. */
 export interface ConditionFacts {
@@ -74,7 +75,7 @@ export interface ConditionFacts {
   } | null;
   /** The current localized release whose last full verification is too old for the attestation. */
   readonly unverified: { readonly releaseId: string } | null;
-  /** Says that the localized channel is copied from an origin, and why it has no release; `null` where it is made here. */
+  /** Why a localized channel that is copied from an origin has no release; `null` where it is made here. */
   readonly mirrored: string | null;
   readonly publishingStoppedSince: number | null;
   /** The localized release whose rollback was begun and has not taken effect. */
@@ -108,7 +109,7 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
   const { isDatabaseDamaged, unusable, crashLoopSince, full, isClockOff, isAttesting } = facts;
   return [
     ...when(isDatabaseDamaged, 'database_damaged', 'the database of the daemon is damaged'),
-    ...when(crashLoopSince !== null, 'crash_loop', 'the daemon ends unexpectedly, repeatedly', {
+    ...when(crashLoopSince !== null, 'crash_loop', 'the daemon crashes repeatedly', {
       since: crashLoopSince,
     }),
     ...when(
@@ -180,11 +181,11 @@ function syncConditions({ sync, hasOfficial, hasUpstream }: ConditionFacts): rea
 
 function repairConditions(
   { channel, releaseId, count, foundBy, since, failedRepair, isPublished }: DamagedRelease,
-  { nextRepairAt, now }: Pick<ConditionFacts, 'nextRepairAt' | 'now'>,
+  { nextRepairAt, now }: ConditionFacts,
 ): readonly DaemonCondition[] {
   const files = count === 1 ? '1 damaged file' : `${count} damaged files`;
   const what = count === 0 ? 'the manifest or the record' : files;
-  // A server that found the damage tells more of it in its own message.
+  // A server that found the damage describes it in its own message.
   const finder = foundBy === null || foundBy === 'server' ? '' : `, found by ${FINDERS[foundBy]}`;
   if (isPublished && count > 0) {
     const message = `a publication builds those of ${what} of release ${releaseId} again that are patched${finder}`;
@@ -254,7 +255,43 @@ function when(
   holds: boolean,
   code: DaemonConditionCode,
   message: string,
-  more: Partial<Pick<DaemonCondition, 'channel' | 'since' | 'next_try'>> = {},
+  more: Partial<DaemonCondition> = {},
 ): readonly DaemonCondition[] {
   return holds ? [{ code, message, since: null, next_try: null, ...more }] : [];
+}
+
+type Refusal = readonly [code: DaemonConditionCode, message: string];
+
+const SNAPSHOT_REFUSES: Refusal = ['volume_unwritable', 'the daemon cannot write to the snapshot volume'];
+const DATA_REFUSES: Refusal = [
+  'volume_unwritable',
+  'the daemon cannot write to the volume of the data folder',
+];
+
+/** The condition of each failure of a volume. */
+const REFUSALS: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
+  ['no_space', ['volume_full', 'the snapshot volume has too little free space, and the daemon waits for it']],
+  ['read_only', SNAPSHOT_REFUSES],
+  ['io_error', SNAPSHOT_REFUSES],
+  ['store_unavailable', SNAPSHOT_REFUSES],
+  [
+    'data_full',
+    [
+      'data_volume_full',
+      'the volume of the data folder has too little free space, and the daemon waits for it',
+    ],
+  ],
+  ['data_read_only', DATA_REFUSES],
+  ['data_io_error', DATA_REFUSES],
+]);
+
+/**
+ * The condition of a daemon that waits until a volume can be written.
+ *
+ * @param since Unix seconds
+ * @returns none for a failure that is not that of a volume
+ */
+export function refusedVolume({ code }: StorageFailure, since: number): readonly DaemonCondition[] {
+  const refusal = REFUSALS.get(code);
+  return refusal === undefined ? [] : [{ code: refusal[0], message: refusal[1], since, next_try: null }];
 }

@@ -1,6 +1,5 @@
 import { EXIT_HANDED_OVER, type Supervision } from '../supervisor/supervision.ts';
-import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
-import type { Attestor } from '../../releases/attest/attestor.ts';
+import type { Releases } from '../../releases/releases.ts';
 
 /**
  * Whether the process before this one handed its data folder over. Such a daemon does not ask for it. Ends before that one do not
@@ -11,13 +10,7 @@ export function hasHandedOver(supervision: Supervision | null): boolean {
 }
 
 /** Whether the official channel has a sound release that this daemon can attest, so that it keeps its data folder. */
-export function canServe({
-  repository,
-  attestor,
-}: {
-  readonly repository: Pick<ReleaseRepository, 'current'>;
-  readonly attestor: Pick<Attestor, 'status'>;
-}): boolean {
+export function canServe({ repository, attestor }: Releases): boolean {
   const current = repository.current('official');
   return current !== null && current.state !== 'damaged' && attestor.status().status !== 'failing';
 }

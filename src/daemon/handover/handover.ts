@@ -1,18 +1,18 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBoundedFile } from '../../platform/files/files.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
+import { writeFileSync } from '../../platform/files/file-changes.ts';
 
 const REQUEST_FILE = 'daemon.handover';
 /** A boot id and a number. */
 const MAX_BYTES = 128;
-/** Milliseconds between two looks of the holder. A daemon that waits changes the request several times meanwhile. */
-const LOOK_MS = 3000;
+/** Milliseconds between two checks of the holder. A daemon that waits changes the request several times meanwhile. */
+const CHECK_MS = 3000;
 /** Milliseconds for which the holder must have had nothing to serve: longer than a start, or a failure that passes. */
 export const HANDOVER_AFTER_MS = 15_000;
-/** Milliseconds for which a daemon that handed over leaves the folder alone: the other one looks twice a second. */
+/** Milliseconds for which a daemon that handed over leaves the folder alone: the other one tries twice a second. */
 export const HANDOVER_PAUSE_MS = 5000;
 
 /**
@@ -37,7 +37,7 @@ export function createHandoverRequest(directory: string, bootId: string): () => 
 }
 
 /** Settings and collaborators of the watch of a holder. */
-export interface HandoverWatchOptions {
+interface HandoverWatchOptions {
   /** The data folder. */
   readonly directory: string;
   readonly clock: Clock;
@@ -48,10 +48,10 @@ export interface HandoverWatchOptions {
 }
 
 /**
- * Creates the watch of a daemon that holds a data folder. A request counts when it changes between two looks: its writer
+ * Creates the watch of a daemon that holds a data folder. A request counts when it changes between two checks: its writer
  * is alive then, and no two clocks are compared.
  */
-export function createHandoverWatch(options: HandoverWatchOptions): Pick<Loop, 'start' | 'stop'> {
+export function createHandoverWatch(options: HandoverWatchOptions): Loop {
   const { clock, canServe, onHandover } = options;
   const path = join(options.directory, REQUEST_FILE);
   let seen: string | null = null;
@@ -71,13 +71,13 @@ export function createHandoverWatch(options: HandoverWatchOptions): Pick<Loop, '
     turn: async () => {
       const asked = await isAsked();
       idleSince = canServe() ? null : (idleSince ?? clock.monotonic());
-      if (!asked || idleSince === null || clock.monotonic() - idleSince < HANDOVER_AFTER_MS) return LOOK_MS;
+      if (!asked || idleSince === null || clock.monotonic() - idleSince < HANDOVER_AFTER_MS) return CHECK_MS;
       onHandover();
       return Infinity;
     },
     onFailure: () => {
       idleSince = null;
-      return LOOK_MS;
+      return CHECK_MS;
     },
   });
 }

@@ -60,11 +60,7 @@ export function createClockCheck(clock: Clock, recorded: () => readonly Recorded
 }
 
 /** The times of the last events of the releases. Each event repeats. */
-export function recordedTimes({
-  repository,
-  syncState,
-  attestor,
-}: Pick<Releases, 'repository' | 'syncState' | 'attestor'>): readonly RecordedTime[] {
+export function recordedTimes({ repository, syncState, attestor }: Releases): readonly RecordedTime[] {
   const verified = CHANNELS.flatMap((channel): readonly RecordedTime[] => {
     const current = repository.current(channel);
     if (current === null || current.verified_at === null) return [];

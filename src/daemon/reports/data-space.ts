@@ -1,4 +1,4 @@
-import { statfsSync, type StatsFs } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
@@ -9,20 +9,27 @@ export const MEBIBYTE = 1024 * 1024;
 /** Free bytes below which a volume counts as full. */
 export const SPACE_GONE_BYTES = 64 * MEBIBYTE;
 /** Free bytes from which a volume that was full no longer counts as full: a value at one limit would change the state each second. */
-export const SPACE_BACK_BYTES = 80 * MEBIBYTE;
+const SPACE_BACK_BYTES = 80 * MEBIBYTE;
 /** Free bytes below which the next large task may not fit. The databases grow by less than releases do. */
 const SPACE_LOW_BYTES = 256 * MEBIBYTE;
 
-/** Looks at the free space of the volume of the databases. */
+interface VolumeSpace {
+  readonly bavail: number;
+  readonly bsize: number;
+  readonly files: number;
+  readonly ffree: number;
+}
+
+/** Reads the free space of the volume of the databases. */
 export interface DataSpace {
   /** The check `data.space` of the doctor. */
   readonly check: DoctorCheck;
-  /** Since when the volume is seen to be full, Unix seconds; `null` when it is not, or when that cannot be read. */
+  /** Since when the volume is full, Unix seconds; `null` when it is not, or when that cannot be read. */
   fullSince(): number | null;
 }
 
 /**
- * Creates the look at the volume of a folder. It reads the file system with each call, because a full volume stops every task
+ * Creates the reader of the free space of a folder. It reads the file system with each call, because a full volume stops every task
  * within seconds. It does not wait: the databases of the folder are read in the same way.
  *
  * @param look reads the file system of a folder; default statfs(2)
@@ -34,7 +41,7 @@ export function createDataSpace({
 }: {
   readonly directory: string;
   readonly clock: Clock;
-  readonly look?: (path: string) => Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>;
+  readonly look?: (path: string) => VolumeSpace;
 }): DataSpace {
   let since: number | null = null;
   const read = (): { readonly free: number; readonly lacksInodes: boolean } => {
@@ -66,7 +73,7 @@ export function createDataSpace({
       try {
         read();
       } catch {
-        // The check says why the volume cannot be read.
+        // The check reports why the volume cannot be read.
         return null;
       }
       return since;

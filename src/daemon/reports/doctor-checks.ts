@@ -1,7 +1,7 @@
-import type { StatsFs } from 'node:fs';
+import type { Releases } from '../../releases/releases.ts';
 import { stat, statfs } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
-import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
+import { NO_SPACE, errorCode } from '../../platform/files/error-code.ts';
 import { writeProbe } from '../../platform/files/write-probe.ts';
 import { renderStoreFormat } from '../../contract/formats/store-format.ts';
 import { isFormatLost, readStoreFormat } from '../../snapshot/volume/snapshot-store.ts';
@@ -9,16 +9,16 @@ import { findWrongDirectories } from '../../snapshot/volume/store-directories.ts
 import { formatPath } from '../../snapshot/volume/layout.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
-import { openFilesProblem, type OpenFilesNeed } from '../../platform/process/open-files.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type OpenFilesNeed, openFilesProblem } from '../../platform/process/open-files.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
 import type { RebuiltDatabase } from '../../engine/database/main-database.ts';
 import type { Database } from '../../engine/database/sqlite-database.ts';
 import { dataFolderError, describeStorageError } from '../../engine/database/storage-failure.ts';
-import { isWantedEnd, type Supervision } from '../supervisor/supervision.ts';
+import { type Supervision, isWantedEnd } from '../supervisor/supervision.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
-import type { DoctorCheck, DoctorFinding } from '../../engine/check.ts';
+import type { DoctorCheck, DoctorFinding, DoctorTrigger } from '../../engine/check.ts';
 import { MEBIBYTE, SPACE_GONE_BYTES } from './data-space.ts';
 
 const SPACE_LOW = 1024 * MEBIBYTE;
@@ -56,7 +56,7 @@ const failing = (message: string): DoctorFinding => ({ status: 'failing', messag
  */
 export function databaseCheck(
   id: string,
-  database: Pick<Database, 'path' | 'schemaVersion' | 'checkStructure'>,
+  database: Database,
   clock: Clock,
   rebuilt: RebuiltDatabase | null = null,
 ): DoctorCheck {
@@ -112,7 +112,7 @@ export function databaseCheck(
 }
 
 /** Checks whether this daemon may write to the snapshot volume. */
-export function leaseCheck(lease: Pick<StoreLease, 'status'>): DoctorCheck {
+export function leaseCheck(lease: StoreLease): DoctorCheck {
   return {
     id: 'store.lease',
     run: () => {
@@ -124,11 +124,7 @@ export function leaseCheck(lease: Pick<StoreLease, 'status'>): DoctorCheck {
 }
 
 /** Checks the snapshot volume: its owner, whether it is writable, and its free space. */
-export function storeChecks(
-  root: string,
-  writer: Pick<SnapshotWriter, 'storeId' | 'freeBytes' | 'confirmVolume' | 'probe'>,
-  bootId: string,
-): readonly DoctorCheck[] {
+export function storeChecks(root: string, writer: SnapshotWriter, bootId: string): readonly DoctorCheck[] {
   return [
     {
       id: 'store.format',
@@ -183,7 +179,7 @@ function storeSpace(free: number): DoctorFinding {
 export function dataChecks(
   directory: string,
   bootId: string,
-  look: (path: string) => Promise<Pick<StatsFs, 'type'>> = statfs,
+  look: (path: string) => Promise<{ readonly type: number }> = statfs,
 ): readonly DoctorCheck[] {
   return [
     {
@@ -212,7 +208,7 @@ export function dataChecks(
 }
 
 /** Checks the lanes: the running tasks, and whether work piles up. */
-export function laneCheck(engine: Pick<TaskEngine, 'running' | 'counts'>): DoctorCheck {
+export function laneCheck(engine: TaskEngine): DoctorCheck {
   return {
     id: 'tasks.lanes',
     run: () => {
@@ -317,4 +313,31 @@ async function tryWriting(
     const lacksSpace = NO_SPACE.has(errorCode(error) ?? null);
     return { ...failing(describeStorageError(named(error))), lacksSpace };
   }
+}
+
+/** Maximum wait for a check of the store, milliseconds; then the check reports the known facts. */
+const STORE_CHECK_MS = 1500;
+/**
+ * Maximum age of a check of the store, milliseconds. It loads every current manifest and looks for every object of it:
+ * about one second of processor time for 200,000 files.
+ */
+export const STORE_CHECK_MAX_AGE_MS = {
+  request: 15_000,
+  interval: 15 * 60_000,
+} as const satisfies Record<DoctorTrigger, number>;
+
+/** The checks of the releases. That of the verification checks the store first. */
+export function releaseChecks(releases: Releases): readonly DoctorCheck[] {
+  return releases.diagnostics().map(({ id }): DoctorCheck => ({
+    id,
+    run: async (_signal, trigger = 'request') => {
+      if (id === 'verification') await releases.checkStore(STORE_CHECK_MS, STORE_CHECK_MAX_AGE_MS[trigger]);
+      return (
+        releases.diagnostics().find((found) => found.id === id) ?? {
+          status: 'failing',
+          message: 'it has no status',
+        }
+      );
+    },
+  }));
 }

@@ -8,12 +8,12 @@ import type { DoctorCheck, DoctorFinding, DoctorStatus, DoctorTrigger } from '..
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
 import type { StorageUse } from '../../releases/cleanup/storage-use.ts';
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly checks: readonly DoctorCheck[];
   readonly clock: Clock;
   /** Maximum number of milliseconds that one check may take; a volume that hangs must not hang the report. Default: 3000. */
   readonly timeoutMs?: number;
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly logger: Logger;
 }
 
 /** The result of one check, and when its status began. */
@@ -77,9 +77,9 @@ export function createDoctor({ checks, clock, timeoutMs = TIMEOUT_MS, logger }: 
   const atStart = checks.filter((check) => check.atStart === true);
   let isStarting = true;
   // The start has work of its own, so that the other checks run one interval later; the state must not wait for longer.
-  let lookedAt = -Infinity;
+  let ranAt = -Infinity;
   const isDue = (): boolean =>
-    clock.monotonic() - lookedAt >= INTERVAL_MS || [...known.values()].some(isFailing);
+    clock.monotonic() - ranAt >= INTERVAL_MS || [...known.values()].some(isFailing);
   const loop = createLoop({
     clock,
     turn: async (signal) => {
@@ -89,7 +89,7 @@ export function createDoctor({ checks, clock, timeoutMs = TIMEOUT_MS, logger }: 
         await examine(signal, 'interval', { checks: atStart, timeoutMs: INTERVAL_MS });
       } else if (isDue()) {
         await examine(signal, 'interval');
-        lookedAt = clock.monotonic();
+        ranAt = clock.monotonic();
       }
       return FAILING_INTERVAL_MS;
     },
@@ -105,9 +105,7 @@ export function createDoctor({ checks, clock, timeoutMs = TIMEOUT_MS, logger }: 
     start: () => {
       loop.start();
     },
-    stop: async () => {
-      await loop.stop();
-    },
+    stop: async () => await loop.stop(),
   };
 }
 
@@ -127,7 +125,7 @@ export function severityOf(status: DoctorStatus): number {
  * @param readStorage measures the use of the snapshot volume; a standby does not know it
  */
 export function doctorReport(
-  doctor: Pick<Doctor, 'examine'>,
+  doctor: Doctor,
   supervision: Supervision | null,
   readStorage: () => Promise<StorageUse | null> = () => Promise.resolve(null),
 ): DefinedReport {

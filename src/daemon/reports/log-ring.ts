@@ -1,9 +1,10 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { LOG_LINE_LEVELS } from '../../contract/schemas/vocabulary.ts';
 import type { LogDestination } from '../../platform/logging/logging.ts';
+import { type DefinedReport, defineReport } from '../../engine/define-report.ts';
 
 /** A line of the daemon's log, as daemon.logs reports it. */
-export type RingLine = ReportBodyOf<'daemon.logs'>['lines'][number];
+type RingLine = ReportBodyOf<'daemon.logs'>['lines'][number];
 
 /** The newest lines of the daemon's log, kept in memory. */
 export interface LogRing extends LogDestination {
@@ -69,4 +70,9 @@ function shortValue(value: unknown): unknown {
   const { message } = Object(value) as { readonly message?: unknown };
   const told = [value, message, text].find((each) => typeof each === 'string') ?? text;
   return told.slice(0, MAX_FIELD_LENGTH);
+}
+
+/** The report `daemon.logs`. */
+export function logReport(ring: LogRing): DefinedReport {
+  return defineReport('daemon.logs', ({ tail }) => ({ lines: ring.tail(tail) }));
 }

@@ -15,9 +15,7 @@ const SHORT_MAX_LENGTH = 200;
 const OMITTED = { omitted: 'long members; see task.status, or `slipway ctl task show`' };
 
 /** The reports `task.list`, `task.status` and `task.logs`. */
-export function createTaskReports(
-  engine: Pick<TaskEngine, 'get' | 'list' | 'counts' | 'logs' | 'course'>,
-): readonly DefinedReport[] {
+export function createTaskReports(engine: TaskEngine): readonly DefinedReport[] {
   return [
     defineReport('task.list', () => ({
       counts: engine.counts(),
@@ -31,7 +29,7 @@ export function createTaskReports(
   ];
 }
 
-function logsReport(engine: Pick<TaskEngine, 'logs'>, taskId: string): ReportBodyOf<'task.logs'> {
+function logsReport(engine: TaskEngine, taskId: string): ReportBodyOf<'task.logs'> {
   const log = engine.logs(taskId) ?? unknownTask(taskId);
   return {
     task_id: taskId,

@@ -5,7 +5,6 @@ import { CHANNELS } from '../../domain/release/channel.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
-import { exchangeConfigurationSchema } from './exchange-config.ts';
 import { memoryConfigurationSchema } from '../../localization/memory/memory-config.ts';
 import { glossaryConfigurationSchema } from '../../localization/glossary/glossary-config.ts';
 import { localizedConfigurationSchema } from '../../localization/localized/localized-config.ts';
@@ -130,6 +129,21 @@ const retention = z
   })
   .prefault({})
   .describe('Retention of releases.');
+
+/** The schema of `exchange` in the configuration of the daemon. */
+const exchangeConfigurationSchema = z.strictObject({
+  root: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe(
+      'Folder of the files that jobs import and export, which their argument `file` names relative to it. Mount a volume here that people reach, not that of snapshot.root. Default: exchange in data.dir.',
+    ),
+});
+
+/** The parsed `exchange` section. */
+type ExchangeConfiguration = z.output<typeof exchangeConfigurationSchema>;
 
 /** The schema of the daemon's configuration. Unknown keys are refused. */
 export const daemonConfigurationSchema = z
@@ -276,55 +290,46 @@ export const daemonConfigurationSchema = z
       .default(false)
       .describe('Whether a supervisor restarts the daemon when it exits; allows the restart action.'),
   })
-  .superRefine(
-    (
-      { snapshot, data, backup, exchange, verify, attestation: { maxVerifyAgeSeconds }, ...rest },
-      context,
-    ) => {
-      for (const { path, message } of mirrorConflicts(rest)) {
-        context.addIssue({ code: 'custom', path: [...path], message });
-      }
-      if (isInside(snapshot.root, data.dir)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['data', 'dir'],
-          message:
-            'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
-        });
-      }
-      if (backup.folder !== undefined && isInside(snapshot.root, backup.folder)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['backup', 'folder'],
-          message: 'must not lie in snapshot.root: backups do not belong on the volume that the server reads',
-        });
-      }
-      if (exchange.root !== undefined && isInside(snapshot.root, exchange.root)) {
-        context.addIssue({
-          code: 'custom',
-          path: ['exchange', 'root'],
-          message:
-            'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
-        });
-      }
-      const longest = Math.floor(maxVerifyAgeSeconds / 2);
-      if (verify.intervalSeconds !== undefined && verify.intervalSeconds > longest) {
-        context.addIssue({
-          code: 'custom',
-          path: ['verify', 'intervalSeconds'],
-          message: `must be at most ${longest}, half of attestation.maxVerifyAgeSeconds: a release that is not verified in time is no longer attested`,
-        });
-      }
-    },
-  )
+  .superRefine((configuration, context) => {
+    const { snapshot, data, backup, exchange, verify, attestation: limits } = configuration;
+    for (const { path, message } of mirrorConflicts(configuration)) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+    if (isInside(snapshot.root, data.dir)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['data', 'dir'],
+        message: 'must not lie in snapshot.root: databases do not belong on the volume that the server reads',
+      });
+    }
+    if (backup.folder !== undefined && isInside(snapshot.root, backup.folder)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['backup', 'folder'],
+        message: 'must not lie in snapshot.root: backups do not belong on the volume that the server reads',
+      });
+    }
+    if (exchange.root !== undefined && isInside(snapshot.root, exchange.root)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['exchange', 'root'],
+        message:
+          'must not lie in snapshot.root: files of people do not belong on the volume that the server reads',
+      });
+    }
+    const longest = Math.floor(limits.maxVerifyAgeSeconds / 2);
+    if (verify.intervalSeconds !== undefined && verify.intervalSeconds > longest) {
+      context.addIssue({
+        code: 'custom',
+        path: ['verify', 'intervalSeconds'],
+        message: `must be at most ${longest}, half of attestation.maxVerifyAgeSeconds: a release that is not verified in time is no longer attested`,
+      });
+    }
+  })
   .describe('Configuration of slipway-daemon.');
 
 /** Settings that write texts although the localized channel is a copy of the origin's. */
-function mirrorConflicts({
-  upstream,
-  localized,
-  translation,
-}: Pick<DaemonConfiguration, 'upstream' | 'localized' | 'translation'>): readonly {
+function mirrorConflicts({ upstream, localized, translation }: DaemonConfiguration): readonly {
   readonly path: readonly string[];
   readonly message: string;
 }[] {
@@ -360,15 +365,16 @@ export type DaemonConfiguration = z.output<typeof daemonConfigurationSchema>;
 export function verifyIntervalSeconds({
   verify,
   attestation: { maxVerifyAgeSeconds },
-}: Pick<DaemonConfiguration, 'verify' | 'attestation'>): number {
+}: DaemonConfiguration): number {
   return verify.intervalSeconds ?? Math.min(DAY_SECONDS, Math.floor(maxVerifyAgeSeconds / 4));
 }
 
 /** The file with the token that callers must send, or `null` if they need none. */
-export function tokenFileOf({
-  requireToken,
-  tokenFile,
-  data,
-}: Pick<DaemonConfiguration, 'requireToken' | 'tokenFile' | 'data'>): string | null {
+export function tokenFileOf({ requireToken, tokenFile, data }: DaemonConfiguration): string | null {
   return requireToken ? (tokenFile ?? join(data.dir, 'api.token')) : null;
+}
+
+/** The folder on which files for people are exchanged. */
+export function exchangeRootOf({ root }: ExchangeConfiguration, dataDirectory: string): string {
+  return root ?? join(dataDirectory, 'exchange');
 }

@@ -1,10 +1,10 @@
 import { loadSigningKeys } from '../../attestation/keys.ts';
-import { failure, success, type Result } from '../../domain/result.ts';
-import { effectiveConfiguration, type DaemonConfiguration } from './config.ts';
+import { type Result, failure, success } from '../../domain/result.ts';
+import { type DaemonConfiguration, effectiveConfiguration, tokenFileOf } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
 import { openFilesProblem, readOpenFilesLimit } from '../../platform/process/open-files.ts';
-import { daemonOpenFiles } from './open-files.ts';
-import { findWeakSecrets } from './weak-secrets.ts';
+import { daemonOpenFiles } from './module-settings.ts';
+import { findWeakTokenFiles } from '../../platform/files/token-file.ts';
 
 /**
  * Makes the function that reads a configuration and the keys that it names.
@@ -33,4 +33,14 @@ export function createSettingsLoader(
       warnings: files === null ? warnings : [...warnings, files.message],
     });
   };
+}
+
+/** Finds what makes the token and the keys of a configuration weak, one sentence for each finding, with its remedy. */
+export async function findWeakSecrets(configuration: DaemonConfiguration): Promise<readonly string[]> {
+  const tokenFile = tokenFileOf(configuration);
+  const [keys, tokens] = await Promise.all([
+    loadSigningKeys(configuration.attestation.signingKeyFiles),
+    findWeakTokenFiles(tokenFile === null ? [] : [tokenFile]),
+  ]);
+  return [...(keys.ok ? keys.value.warnings : []), ...tokens];
 }

@@ -2,9 +2,9 @@ import type { ScheduleIntervals } from '../../engine/schedules/configured-schedu
 import type { LocalizationSettings } from '../../localization/localization.ts';
 import type { ReleasesConfiguration } from '../../releases/releases-configuration.ts';
 import { originOfLocalized } from '../../upstream/upstream-config.ts';
-import { verifyIntervalSeconds, type DaemonConfiguration } from './config.ts';
+import { type DaemonConfiguration, exchangeRootOf, verifyIntervalSeconds } from './config.ts';
 import type { DaemonSettings } from './daemon-settings.ts';
-import { exchangeRootOf } from './exchange-config.ts';
+import type { OpenFilesNeed } from '../../platform/process/open-files.ts';
 
 // What each module works with, out of the configuration of the daemon.
 
@@ -54,5 +54,23 @@ export function scheduleIntervals(configuration: DaemonConfiguration): ScheduleI
     verifySeconds: verifyIntervalSeconds(configuration),
     cleanupSeconds: retention.cleanupIntervalSeconds === 0 ? null : retention.cleanupIntervalSeconds,
     backupSeconds: backup.intervalSeconds === 0 ? null : backup.intervalSeconds,
+  };
+}
+
+/** The databases with their logs, the threads beside those that hash, the API, the log and the lease. */
+const BASE = 128;
+/** What a thread or a child process of Node holds: its event loop and its pipes. */
+const OF_THREAD = 8;
+/** A connection, the file that it fills, and its side file. */
+const OF_DOWNLOAD = 3;
+/** Files that are flushed to the disk, connections to the API, and connections to a provider of translations. */
+const AT_THE_SAME_TIME = 16 + 256 + 64;
+
+/** How many files a daemon with these settings has open. */
+export function daemonOpenFiles({ hashing, parse, upstream, verify }: DaemonConfiguration): OpenFilesNeed {
+  const minimum = BASE + OF_THREAD * (hashing.threads + parse.processes);
+  return {
+    minimum,
+    recommended: minimum + OF_DOWNLOAD * upstream.concurrency + verify.concurrency + AT_THE_SAME_TIME,
   };
 }

@@ -13,13 +13,13 @@ import { tokenFileOf } from './config.ts';
 import { createTokenFile } from '../../platform/files/token-file.ts';
 import { compareKeys, compareSettings } from './settings-changes.ts';
 
-export interface ReloadOptions {
+interface ReloadOptions {
   readonly load: SettingsLoader;
   readonly settings: SettingsHolder;
   readonly upstream: Upstream;
   /** Reads what the rules of parsing name; gives one line for every problem. */
   readonly problemsOfRules: (configuration: DaemonConfiguration) => Promise<readonly string[]>;
-  readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
+  readonly attestor: Attestor;
   /** Makes the configured schedules follow a configuration. */
   readonly configureSchedules: (configuration: DaemonConfiguration) => void;
   readonly logger: Logger;

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { SigningKey } from '../../attestation/keys.ts';
 import type { DaemonConfiguration } from './config.ts';
@@ -17,7 +18,7 @@ const FIXED_SETTINGS = [
 ] as const;
 
 /** The effect of a new configuration on a running daemon. */
-export interface SettingsChanges {
+interface SettingsChanges {
   /** The new configuration, except for settings that cannot change while the daemon runs. */
   readonly effective: DaemonConfiguration;
   /** Settings that change now, by name. */
@@ -56,7 +57,7 @@ function flatten(value: object, path: readonly string[] = []): Map<string, unkno
   const flat = new Map<string, unknown>();
   for (const [key, member] of Object.entries(value) as Array<[string, unknown]>) {
     const at = [...path, key];
-    if (typeof member === 'object' && member !== null && !Array.isArray(member)) {
+    if (isRecord(member)) {
       for (const [name, inner] of flatten(member, at)) flat.set(name, inner);
     } else if (member !== undefined) flat.set(at.join('.'), member);
   }

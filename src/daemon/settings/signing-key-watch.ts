@@ -9,13 +9,13 @@ import type { DoctorCheck } from '../../engine/check.ts';
 import type { SettingsHolder } from './daemon-settings.ts';
 import { compareKeys } from './settings-changes.ts';
 
-export interface SigningKeyWatchOptions {
+interface SigningKeyWatchOptions {
   readonly settings: SettingsHolder;
   /** Reads key files: the keys, or every problem. */
   readonly load: (files: readonly string[]) => Promise<Result<LoadedSigningKeys, readonly string[]>>;
-  readonly attestor: Pick<Attestor, 'issue' | 'reschedule'>;
+  readonly attestor: Attestor;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly logger: Logger;
 }
 
 /** Follows the files of the signing keys, so that keys rotate without a call. */
@@ -113,8 +113,6 @@ export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningK
     start: () => {
       loop.start();
     },
-    stop: async () => {
-      await loop.stop();
-    },
+    stop: async () => await loop.stop(),
   };
 }

@@ -6,7 +6,7 @@ import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { ProcessExit, SupervisedProcess } from './supervised-process.ts';
 import { isWantedEnd, type ProcessEnd, type Supervision } from './supervision.ts';
 
-export interface DaemonSupervisorOptions {
+interface DaemonSupervisorOptions {
   /** Starts the daemon. */
   readonly start: (supervision: Supervision) => SupervisedProcess;
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface DaemonSupervisorOptions {
 }
 
 /** Keeps one daemon running. */
-export interface DaemonSupervisor {
+interface DaemonSupervisor {
   /**
    * Starts the daemon, and starts it again whenever it ends.
    *
@@ -102,9 +102,7 @@ export function createDaemonSupervisor(options: DaemonSupervisorOptions): Daemon
     logger,
     watched: () => (current === null ? [] : [current]),
     isStarting: ({ hasListened }) => !hasListened,
-    ping: ({ process }) => {
-      process.send('slipway:ping');
-    },
+    ping: ({ process }) => process.send('slipway:ping'),
     kill: ({ process }) => {
       logger.error({ daemon_pid: process.pid }, 'the daemon hangs and is killed');
       process.kill('SIGKILL');

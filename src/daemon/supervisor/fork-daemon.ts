@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import type { DaemonMessage, ProcessExit, SupervisedProcess } from './supervised-process.ts';
 import { SUPERVISION_VARIABLE, type Supervision } from './supervision.ts';
 
-export interface ForkDaemonOptions {
+interface ForkDaemonOptions {
   /** Path of the program. */
   readonly program: string;
   readonly args: readonly string[];
@@ -34,9 +34,7 @@ export function forkDaemon({ program, args, env, supervision }: ForkDaemonOption
       // A message that cannot be sent reaches a process that is ending; its exit reports that.
       if (child.connected) child.send(message, () => undefined);
     },
-    kill: (signal) => {
-      child.kill(signal);
-    },
+    kill: (signal) => child.kill(signal),
     onMessage: (listener) => {
       child.on('message', (message: unknown) => {
         if (MESSAGES.has(message)) listener(message as DaemonMessage);

@@ -13,7 +13,7 @@ export interface ProcessEnd {
 }
 
 /** Whether an end was asked for: by the restart action, which ends a daemon that listens with 0, or by a handover. */
-export function isWantedEnd({ code, listened }: Pick<ProcessEnd, 'code' | 'listened'>): boolean {
+export function isWantedEnd({ code, listened }: ProcessEnd): boolean {
   return (code === 0 && listened) || code === EXIT_HANDED_OVER;
 }
 

@@ -25,7 +25,7 @@ export interface CompiledGlossary extends LanguagePair {
 /**
  * Compiles the terms of one pair of languages. Rejected terms and forms that fold to nothing are left out.
  *
- * @param terms terms of other pairs are left out, too
+ * @param terms terms of other pairs are also left out
  */
 export function compileGlossary(terms: Iterable<Term>, pair: LanguagePair): CompiledGlossary {
   const byForm = new Map<string, CompiledTerm[]>();

@@ -213,7 +213,7 @@ function diagnostic(
   code: DiagnosticCode,
   { compiled, span }: TermMatch,
   message: string,
-  other: Partial<Pick<Diagnostic, 'severity' | 'span' | 'terms'>> = {},
+  other: Partial<Diagnostic> = {},
 ): Diagnostic {
   return { code, severity: DIAGNOSTIC_CODES[code].severity, terms: [compiled.term], span, message, ...other };
 }

@@ -1,14 +1,5 @@
 import type { ReviewStatus } from './term.ts';
 
-interface StatusChange {
-  readonly from: ReviewStatus;
-  readonly wanted: ReviewStatus | null;
-  /** Whether a field changes that translations are judged by. */
-  readonly isSemantic: boolean;
-  /** Whether a reviewer and a reason are given. */
-  readonly isReviewed: boolean;
-}
-
 /**
  * The state of a term after an update. An approved term that changes becomes a draft, unless a reviewer stands for the
  * change. A draft can be rejected and a rejected term opened again; the other transitions have actions of their own.
@@ -20,7 +11,14 @@ export function statusAfterUpdate({
   wanted,
   isSemantic,
   isReviewed,
-}: StatusChange): ReviewStatus | null {
+}: {
+  readonly from: ReviewStatus;
+  readonly wanted: ReviewStatus | null;
+  /** Whether a field changes that translations are judged by. */
+  readonly isSemantic: boolean;
+  /** Whether a reviewer and a reason are given. */
+  readonly isReviewed: boolean;
+}): ReviewStatus | null {
   const losesApproval = from === 'approved' && isSemantic;
   if (wanted === null || wanted === from) return losesApproval && !isReviewed ? 'draft' : from;
   if (wanted === 'draft') return from === 'rejected' || losesApproval ? 'draft' : null;

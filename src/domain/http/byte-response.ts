@@ -19,7 +19,8 @@ interface ByteRequest {
   readonly boundary: () => string;
 }
 
-export interface Representation extends Pick<Validators, 'etag'> {
+export interface Representation {
+  readonly etag: Validators['etag'];
   /** Unix seconds; no other state of the resource has it. */
   readonly lastModified: number;
   readonly size: number;

@@ -20,10 +20,14 @@ interface Penalty {
 }
 
 /** The part of a record from which a match is judged. */
-export type MatchRecord = Pick<
-  MemoryRecord,
-  'record_id' | 'state' | 'source_text' | 'target_text' | 'context_key' | 'is_default'
->;
+export interface MatchRecord {
+  readonly record_id: string;
+  readonly state: MemoryRecord['state'];
+  readonly source_text: string;
+  readonly target_text: string;
+  readonly context_key: string;
+  readonly is_default: boolean;
+}
 
 export interface MemoryMatch<R extends MatchRecord = MatchRecord> {
   readonly record: R;
@@ -50,10 +54,13 @@ const OTHER_CONTEXT_FACTOR = 0.95;
 /** Makes a suggestion from a record whose source is not equal, or that nobody confirmed. */
 export function suggestMatch<R extends MatchRecord>(
   record: R,
-  kind: Pick<MemoryMatch, 'match_type' | 'score'> &
-    Partial<Pick<MemoryMatch, 'penalties' | 'proposed_text'>> & {
-      readonly contextKey?: string | null;
-    },
+  kind: {
+    readonly match_type: MatchType;
+    readonly score: number;
+    readonly penalties?: readonly Penalty[];
+    readonly proposed_text?: string;
+    readonly contextKey?: string | null;
+  },
 ): MemoryMatch<R> {
   const penalties = [...(kind.penalties ?? [])];
   let { score } = kind;

@@ -25,12 +25,6 @@ export function maskNumbers(text: string): MaskedNumbers {
   return { masked, numbers };
 }
 
-interface NumberedPair {
-  readonly source: string;
-  readonly knownSource: string;
-  readonly knownTarget: string;
-}
-
 /**
  * A translation in which the numbers of the known source are replaced by those of the source to translate. Each number
  * keeps the width in which the known target wrote it.
@@ -38,7 +32,15 @@ interface NumberedPair {
  * @returns `null` when the sources differ in more than numbers, or when it is not certain which number of the target is which:
  *   the numbers of the known source and target are not the same, or one number has two successors
  */
-export function substituteNumbers({ source, knownSource, knownTarget }: NumberedPair): string | null {
+export function substituteNumbers({
+  source,
+  knownSource,
+  knownTarget,
+}: {
+  readonly source: string;
+  readonly knownSource: string;
+  readonly knownTarget: string;
+}): string | null {
   const wanted = maskNumbers(source);
   const known = maskNumbers(knownSource);
   const target = maskNumbers(knownTarget);

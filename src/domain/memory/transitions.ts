@@ -8,14 +8,18 @@ export interface MemoryRefusal {
   readonly message: string;
 }
 
-type ConfirmedRecord = Pick<
-  MemoryRecord,
-  'record_id' | 'state' | 'source_text' | 'target_text' | 'source_language' | 'target_language'
->;
+interface ConfirmedRecord {
+  readonly record_id: string;
+  readonly state: MemoryState;
+  readonly source_text: string;
+  readonly target_text: string;
+  readonly source_language: string;
+  readonly target_language: string;
+}
 
 export interface Confirmation {
   readonly record: ConfirmedRecord;
-  readonly rivals: readonly Pick<MemoryRecord, 'record_id' | 'target_text'>[];
+  readonly rivals: readonly { readonly record_id: string; readonly target_text: string }[];
   /** The record that the reviewer replaces, or `null`. */
   readonly superseded: ConfirmedRecord | null;
   readonly force: boolean;
@@ -63,9 +67,10 @@ export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChang
 }
 
 /** Judges the rejection of a record: from `candidate` to `rejected`; `false` when it is rejected already. */
-export function judgeRejection(
-  record: Pick<MemoryRecord, 'record_id' | 'state'>,
-): Result<boolean, MemoryRefusal> {
+export function judgeRejection(record: {
+  readonly record_id: string;
+  readonly state: MemoryState;
+}): Result<boolean, MemoryRefusal> {
   if (record.state === 'rejected') return success(false);
   if (record.state === 'candidate') return success(true);
   return refuse(
@@ -74,20 +79,23 @@ export function judgeRejection(
   );
 }
 
-interface Resolution {
-  readonly winnerId: string;
-  readonly expectedIds: readonly string[];
-  readonly expected: readonly Pick<MemoryRecord, 'record_id' | 'state' | 'identity' | 'superseded_by'>[];
-  /** The trusted records of the winner's identity. */
-  readonly trustedIds: readonly string[];
-}
-
 /**
  * Judges the resolution of a conflict: the expected records must be exactly the trusted ones of their identity.
  *
  * @returns the ids of the records to supersede; none when this resolution was made before
  */
-export function judgeResolution(facts: Resolution): Result<readonly string[], MemoryRefusal> {
+export function judgeResolution(facts: {
+  readonly winnerId: string;
+  readonly expectedIds: readonly string[];
+  readonly expected: ReadonlyArray<{
+    readonly record_id: string;
+    readonly state: MemoryState;
+    readonly identity: MemoryRecord['identity'];
+    readonly superseded_by: MemoryRecord['superseded_by'];
+  }>;
+  /** The trusted records of the winner's identity. */
+  readonly trustedIds: readonly string[];
+}): Result<readonly string[], MemoryRefusal> {
   const { winnerId, expectedIds, expected, trustedIds } = facts;
   const missing = expectedIds.filter((id) => !expected.some(({ record_id }) => record_id === id));
   if (missing.length > 0) return refuse('unknown_record', `there is no record ${missing.join(', ')}`);

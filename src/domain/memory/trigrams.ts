@@ -27,12 +27,6 @@ export function searchedTrigrams(normalized: string): readonly string[] {
   return found.size > 0 ? [...found] : trigramsOf(foldForSearch(normalized));
 }
 
-interface TrigramBounds {
-  readonly count: number;
-  /** Most records in which the chosen trigrams occur together; the rarest one is chosen even when it has more. */
-  readonly records: number;
-}
-
 /**
  * The rarest of some trigrams: they lead to few candidates, and a similar text has at least one of them. Trigrams that no
  * record has lead nowhere and are left out.
@@ -41,7 +35,14 @@ interface TrigramBounds {
  */
 export function rarestTrigrams(
   frequencies: ReadonlyMap<string, number>,
-  { count, records }: TrigramBounds,
+  {
+    count,
+    records,
+  }: {
+    readonly count: number;
+    /** Most records in which the chosen trigrams occur together; the rarest one is chosen even when it has more. */
+    readonly records: number;
+  },
 ): readonly string[] {
   const rarest = [...frequencies].filter(([, frequency]) => frequency > 0).sort(([, a], [, b]) => a - b);
   const chosen: string[] = [];

@@ -1,14 +1,14 @@
 import type { Channel } from '../release/channel.ts';
 
 /**
- * The conditions that the daemon tells beside its attestation. The text says what it means. A daemon tells a condition while it
+ * The conditions that the daemon reports beside its attestation. The text says what it means. A daemon reports a condition while it
  * lasts.
  */
 export const DAEMON_CONDITIONS = {
   starting: 'It recovers from an earlier process, or waits for its volume, and does no work yet.',
   database_damaged: 'Its database is damaged.',
   work_database_unusable: 'A database with work of people cannot be used.',
-  crash_loop: 'Its process ends unexpectedly, repeatedly.',
+  crash_loop: 'Its process crashes repeatedly.',
   volume_full: 'The snapshot volume has too little free space.',
   volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
   data_volume_full: 'The volume of its data folder has too little free space.',
@@ -38,7 +38,7 @@ export const DAEMON_CONDITION_CODES = Object.keys(DAEMON_CONDITIONS) as DaemonCo
 /** One condition of the daemon. It is public: no path, no URL and no text of an error. */
 export interface DaemonCondition {
   readonly code: DaemonConditionCode;
-  /** The channel that it concerns; absent when it concerns the daemon, and from daemons of earlier versions. */
+  /** The channel that it concerns; absent when it concerns the daemon. */
   readonly channel?: Channel | undefined;
   readonly message: string;
   /** Since when it lasts, Unix seconds; `null` when that is not known. */

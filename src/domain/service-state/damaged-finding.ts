@@ -47,7 +47,7 @@ export function damagedFinding(facts: ServiceFacts, channel: Channel, finding: F
   const repairing = conditionOf(facts, 'repairing', channel);
   if (repairing === null) {
     if (isPublishedAgain) return { ...finding, message, next: PUBLISH_AGAIN };
-    // A daemon that tells its conditions, but no repair, waits for a request.
+    // A daemon that reports its conditions, but no repair, waits for a request.
     const isIdle = facts.conditions !== null && AUTOMATIC.has(finding.reason);
     return { ...finding, message, ...(isIdle ? { next: RUN_REPAIR } : {}) };
   }

@@ -1,10 +1,14 @@
-import type { ServiceAnswer, ServiceState } from './service-state.ts';
+import type { NextStep } from './service-reasons.ts';
+import type { ServiceAnswer } from './service-state.ts';
 
 /** The message of a state with its next step, the one text that every surface without fields for them shows. */
 export function describeState({
   message,
   next_step: next,
-}: Pick<ServiceState, 'message' | 'next_step'>): string {
+}: {
+  readonly message: string;
+  readonly next_step: NextStep | null;
+}): string {
   return next === null ? message : `${message}. Next: ${next.text}`;
 }
 

@@ -39,7 +39,7 @@ export const OUTLASTING_CONDITIONS: ReadonlySet<DaemonConditionCode> = new Set([
 ]);
 
 /**
- * A condition that the daemon tells now. A daemon that does not answer tells nothing: its last conditions may be over, those of
+ * A condition that the daemon reports now. A daemon that does not answer reports nothing: its last conditions may be over, those of
  * {@link OUTLASTING_CONDITIONS} aside.
  *
  * @param channel leaves out conditions of the other channel

@@ -32,7 +32,7 @@ export const SERVICE_REASONS = {
   DatabaseDamaged: 'The database of the daemon is damaged.',
   WorkDatabaseUnusable:
     'A database with work of people (translations, Translation Memory, Glossary) cannot be used.',
-  CrashLoop: 'The daemon ends unexpectedly, repeatedly.',
+  CrashLoop: 'The daemon crashes repeatedly.',
   VolumeFull: 'The snapshot volume has too little free space.',
   VolumeUnwritable: 'The daemon cannot write to a volume, for example because it is mounted read-only.',
   DataVolumeFull: 'The volume of the data folder of the daemon has too little free space.',

@@ -8,11 +8,11 @@ import type { NextStep, ServiceReason } from './service-reasons.ts';
 export const SERVICE_STATES = {
   healthy: 'Served, and nothing needs attention.',
   degraded: 'Served, and something needs attention before it ends the service.',
-  starting: 'Not served yet; it will be without a further act.',
+  starting: 'Not served yet; it will be served automatically.',
   unpublished: 'Not served: there is no release.',
-  damaged: 'Not served: the release is not whole on the volume.',
+  damaged: 'Not served: the release is not complete on the volume.',
   expired: 'Not served: the last attestation has expired.',
-  withdrawn: 'Not served: somebody has taken the localized release back, and nothing has to be done.',
+  withdrawn: 'Not served: somebody has withdrawn the localized release, and nothing has to be done.',
   stale: 'Not served: the localized release was made for another official release.',
   untrusted: 'Not served: the attestation cannot be trusted.',
   stopping: 'The server is shutting down.',
@@ -44,10 +44,16 @@ export interface ServiceAnswer extends ServiceState {
   readonly channels: Readonly<Record<Channel, ServiceState>>;
 }
 
-export type JudgedVerdict = Pick<
-  Verdict,
-  'distributable' | 'reason' | 'message' | 'since' | 'release_id' | 'checks' | 'found_by'
->;
+/** The part of a verdict from which the state is decided. */
+export interface JudgedVerdict {
+  readonly distributable: boolean;
+  readonly reason: Verdict['reason'];
+  readonly message: string;
+  readonly since: number;
+  readonly release_id: Verdict['release_id'];
+  readonly checks: Verdict['checks'];
+  readonly found_by?: Verdict['found_by'];
+}
 
 export interface ServiceFacts {
   readonly verdicts: Readonly<Record<Channel, JudgedVerdict>>;
@@ -61,7 +67,7 @@ export interface ServiceFacts {
     readonly code: string | null;
     readonly since: number | null;
   };
-  /** The conditions that the daemon told with its last answer; `null` when it tells nothing, as daemons of earlier versions. */
+  /** The conditions that the daemon reported with its last answer; `null` before the first one, and when they are malformed. */
   readonly conditions: readonly DaemonCondition[] | null;
   /** When the accepted attestation expires; `null` without one. */
   readonly expiresAt: number | null;

@@ -34,9 +34,6 @@ const FIRST_SYNC = [...UNWRITABLE, 'syncing', 'no_upstream', 'sync_failed', 'nev
 
 /** The state of a channel for which the attestation authorizes no release. */
 export function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
-  const { release_id: releaseId } = facts.verdicts[channel];
-  // The attestation names a release and withdraws it without a cause, as daemons of earlier versions do.
-  if (releaseId !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') return unpublishedLocalized(facts, finding);
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
   if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };
@@ -63,7 +60,7 @@ function unpublishedLocalized(facts: ServiceFacts, finding: Finding): Finding {
  * The state of a channel, as the daemon knows it, without a release of the current official one. The changed base is then not the cause: a
  * person has withdrawn the channel, the next release is on its way, or a rollback keeps it away.
  *
- * @returns `null` when it tells none of these
+ * @returns `null` when it reports none of these
  */
 export function staleFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
   const withdrawn = firstCondition(facts, ['localized_withdrawn'], channel);
@@ -78,10 +75,10 @@ export function staleFinding(facts: ServiceFacts, channel: Channel, finding: Fin
 }
 
 /**
- * A daemon that answers and does not tell a stale release has replaced it: its attestation of the next one is on its way here, or
+ * A daemon that answers and does not report a stale release has replaced it: its attestation of the next one is on its way here, or
  * this server still reads that release.
  *
- * @returns `null` when it tells one, when its conditions are not known or not all of them were sent, or when no attestation comes
+ * @returns `null` when it reports one, when its conditions are not known or not all of them were sent, or when no attestation comes
  */
 export function switchingFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
   const { conditions, daemon, refresh } = facts;
@@ -93,7 +90,7 @@ export function switchingFinding(facts: ServiceFacts, channel: Channel, finding:
   return { ...finding, state: 'starting', reason: 'LocalizedFollowing', message };
 }
 
-/** @returns `null` when the daemon tells no rollback, or has a current release of the current official one */
+/** @returns `null` when the daemon reports no rollback, or has a current release of the current official one */
 function stoppedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding | null {
   const stopped = firstCondition(facts, ['publishing_stopped'], channel);
   if (stopped === null) return null;

@@ -1,7 +1,7 @@
 /** Scripts that tell text of a language from identifiers. `any`: every text that is not blank. */
 export const SOURCE_SCRIPTS = ['japanese', 'chinese', 'korean', 'cyrillic', 'thai', 'latin', 'any'] as const;
 
-export type SourceScript = (typeof SOURCE_SCRIPTS)[number];
+type SourceScript = (typeof SOURCE_SCRIPTS)[number];
 
 const PATTERNS: Readonly<Record<SourceScript, RegExp>> = {
   japanese: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u,

@@ -7,12 +7,6 @@ export interface TargetAuthor {
   readonly tokenId: string | null;
 }
 
-interface RecordTokens {
-  /** The author of the record; `null` for a record of an earlier version, which did not keep it. */
-  readonly author: TargetAuthor | null;
-  readonly confirmedBy: readonly string[];
-}
-
 /**
  * Whether the four-eyes rule forbids that a token accepts a target: it is the author's own. All tokens without an id count as
  * one. A machine or the memory without a token has no author.
@@ -27,7 +21,14 @@ export function isOwnWork(author: TargetAuthor, reviewerTokenId: string | null):
  *
  * @returns `null` when another token confirmed the record, or when no token wrote it
  */
-export function soleTokenOf({ author, confirmedBy }: RecordTokens): string | null {
+export function soleTokenOf({
+  author,
+  confirmedBy,
+}: {
+  /** The author of the record; `null` when nobody knows it. */
+  readonly author: TargetAuthor | null;
+  readonly confirmedBy: readonly string[];
+}): string | null {
   if (author !== null && isWithoutAuthor(author)) return null;
   const tokens = new Set([...(author === null ? [] : [author.tokenId]), ...confirmedBy]);
   const [token = null] = tokens;

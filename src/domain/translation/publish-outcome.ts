@@ -22,20 +22,23 @@ export type PublishOutcome = (typeof PUBLISH_OUTCOMES)[number];
 
 export type PublishCounts = Readonly<Record<PublishOutcome, number>>;
 
-interface PublishFacts {
-  readonly state: UnitState;
-  /** The state of a blocked unit without its findings; one that is not known blocks. */
-  readonly freeState?: UsableState;
-  readonly isHeld: boolean;
-  readonly isSkipped: boolean;
-}
-
 /**
  * Decides about a unit. A unit that people have taken out blocks nothing, and neither does one that would not be published without
  * its findings, such as a text that someone is still writing.
  */
 export function publishOutcome(
-  { state, freeState, isHeld, isSkipped }: PublishFacts,
+  {
+    state,
+    freeState,
+    isHeld,
+    isSkipped,
+  }: {
+    readonly state: UnitState;
+    /** The state of a blocked unit without its findings; one that is not known blocks. */
+    readonly freeState?: UsableState;
+    readonly isHeld: boolean;
+    readonly isSkipped: boolean;
+  },
   minState: UsableState,
 ): PublishOutcome {
   if (isSkipped) return 'skipped';

@@ -24,13 +24,6 @@ export function repetitionKey({ sourceText, speaker, fieldPath }: RepeatableUnit
   return JSON.stringify([normalText(sourceText), speaker, fieldClass(fieldPath)]);
 }
 
-interface RepeatingUnit {
-  readonly state: UnitState;
-  readonly isPropagated: boolean;
-  /** Whether it has exactly the target that is repeated, made for its own text. */
-  readonly hasText: boolean;
-}
-
 /**
  * Decides whether a unit gets the target of another one with the same text. A target of its own stays. A reviewed repetition
  * changes only when the new text is also reviewed. Every other one is at most `translated`, and a draft again when a reviewer
@@ -40,7 +33,16 @@ interface RepeatingUnit {
  */
 export function repeatedState(
   origin: UsableState,
-  { state, isPropagated, hasText }: RepeatingUnit,
+  {
+    state,
+    isPropagated,
+    hasText,
+  }: {
+    readonly state: UnitState;
+    readonly isPropagated: boolean;
+    /** Whether it has exactly the target that is repeated, made for its own text. */
+    readonly hasText: boolean;
+  },
 ): UsableState | null {
   const wanted = lowerState(origin, 'translated');
   if (state === 'untranslated' || state === 'stale') return wanted;

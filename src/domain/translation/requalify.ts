@@ -1,11 +1,6 @@
 import type { StateBefore } from './carry-over.ts';
 import { isUsable, type UnitState, type UsableState } from './unit-state.ts';
 
-interface QualifiedState {
-  readonly state: UnitState;
-  readonly stateBefore: StateBefore | null;
-}
-
 /**
  * Decides what a new judgement changes. A target that is blocked now remembers its state, and gets it back when nothing blocks it
  * now. One that was blocked from the beginning becomes a draft: nobody has called it translated.
@@ -14,7 +9,13 @@ interface QualifiedState {
  * @returns `null` when the state stays
  */
 export function requalify(
-  { state, stateBefore }: QualifiedState,
+  {
+    state,
+    stateBefore,
+  }: {
+    readonly state: UnitState;
+    readonly stateBefore: StateBefore | null;
+  },
   isBlocked: boolean,
 ): { readonly state: UsableState | 'blocked'; readonly stateBefore: UsableState | null } | null {
   if (isUsable(state)) return isBlocked ? { state: 'blocked', stateBefore: state } : null;

@@ -13,15 +13,6 @@ export type StoredStatus = FixedStatus | (typeof OPEN_STATUSES)[number];
 
 export type TranslationTaskStatus = StoredStatus | 'blocked' | 'translated' | 'proofread';
 
-interface TaskFacts {
-  /** The status that was set last; `null` when the units alone decide. */
-  readonly stored: StoredStatus | null;
-  readonly units: UnitCounts;
-  readonly isLeased: boolean;
-  /** Whether the attempts of workers are used up, and no part of the task can be retried. */
-  readonly isGivenUp: boolean;
-}
-
 function isFixed(status: string | null): status is FixedStatus {
   return FIXED_STATUSES.some((each) => each === status);
 }
@@ -38,7 +29,19 @@ export function isClosed(status: string | null): boolean {
  * The status of a task. A fixed status wins, then a blocked unit, then a worker, then the open status that someone asked for.
  * Otherwise the units decide. A task of which workers have given up all that is left is failed while no unit has a target.
  */
-export function taskStatus({ stored, units, isLeased, isGivenUp }: TaskFacts): TranslationTaskStatus {
+export function taskStatus({
+  stored,
+  units,
+  isLeased,
+  isGivenUp,
+}: {
+  /** The status that was set last; `null` when the units alone decide. */
+  readonly stored: StoredStatus | null;
+  readonly units: UnitCounts;
+  readonly isLeased: boolean;
+  /** Whether the attempts of workers are used up, and no part of the task can be retried. */
+  readonly isGivenUp: boolean;
+}): TranslationTaskStatus {
   if (isFixed(stored)) return stored;
   if (units.blocked > 0) return 'blocked';
   if (isLeased) return 'in_progress';

@@ -16,7 +16,7 @@ export interface ReleaseFailure {
   readonly reason: (typeof FAILURE_REASONS)[number];
   /** Damaged or missing entries; 0 when the manifest itself is at fault. */
   readonly entry_count: number;
-  /** How many of them are missing, when others are damaged; absent in statements of older daemons. */
+  /** How many of them are missing, when others are damaged. */
   readonly missing_count?: number | undefined;
   /** Destinations of the first of them, at most {@link FAILURE_EXAMPLES}. */
   readonly examples: readonly string[];
@@ -57,8 +57,7 @@ export interface RetainedRelease extends AttestedRelease {
   /** Unix seconds after which the release must no longer be served. */
   readonly retained_until: number;
   /**
-   * Unix seconds at which the release becomes the current one of its channel; only for an announced one. A reader that does
-   * not know it serves the release as an earlier one.
+   * Unix seconds at which the release becomes the current one of its channel; only for an announced one.
    */
   readonly current_at?: number | undefined;
 }
@@ -80,9 +79,8 @@ export interface AttestationStatement {
   readonly localized: CurrentAttestedRelease | null;
   /**
    * The release that is current in the localized channel and is left out because its base is not current; `null` when there is none.
-   * Absent in statements of earlier daemons.
    */
-  readonly stale_localized?: StaleRelease | null | undefined;
+  readonly stale_localized: StaleRelease | null;
   /** An announced release is first, then in each channel the one that was current last. */
   readonly retained: readonly RetainedRelease[];
   readonly previous_payload_sha256: string | null;

@@ -53,11 +53,7 @@ const DAMAGED: Readonly<Record<(typeof FAILURE_REASONS)[number], Parameters<type
   EntryDamaged: 'damaged',
 };
 
-function finderOf(
-  evidence: Evidence,
-  snapshotId: SnapshotId | null,
-  reason: Reason | null,
-): Pick<Verdict, 'found_by'> {
+function finderOf(evidence: Evidence, snapshotId: SnapshotId | null, reason: Reason | null) {
   const known = FAILURE_REASONS.find((each) => each === reason);
   if (snapshotId === null || known === undefined) return {};
   const foundBy = damageFinder(evidence, snapshotId, DAMAGED[known]);

@@ -50,10 +50,7 @@ export function releaseEvidence(evidence: Evidence, subject: Subject): ReleaseEv
   return { evidence, subject, statement, named, authorized, snapshot: snapshot ?? null, trouble };
 }
 
-function findRelease(
-  evidence: Evidence,
-  { channel, release }: Subject,
-): Pick<ReleaseEvidence, 'statement' | 'named'> {
+function findRelease(evidence: Evidence, { channel, release }: Subject) {
   const { effective, newest } = evidence;
   const isMeant = (named: AttestedRelease | null): boolean =>
     named?.release_id === release?.release_id && named?.snapshot_id === release?.snapshot_id;

@@ -5,8 +5,8 @@ import {
   type AttestationStatement,
   type AttestedRelease,
   type ReleaseFailure,
+  type StaleRelease,
 } from './attestation.ts';
-import { isAnnounced } from './announced.ts';
 import { highestVersion, type EntryTrouble } from './evidence.ts';
 import { isManifestOf, retainedUntil, type ReleaseEvidence } from './release-evidence.ts';
 import type { Fault } from './verdict.ts';
@@ -172,19 +172,16 @@ export const CHECKS: readonly Check[] = [
 
 /** The current localized release, when the statement leaves it out because of its base. */
 function staleRelease(
-  { official, stale_localized: told, retained }: AttestationStatement,
+  { stale_localized: stale }: AttestationStatement,
   { channel, release }: ReleaseEvidence['subject'],
-): BasedRelease | null {
-  if (channel !== 'localized' || release !== undefined) return null;
-  if (told !== undefined) return told;
-  // Earlier daemons list the one that was current last first. A rollback has withdrawn it when its base is still current.
-  const last = retained.find((each) => each.channel === 'localized' && !isAnnounced(each));
-  return last === undefined || last.base_release_id === official?.release_id ? null : last;
+): StaleRelease | null {
+  return channel === 'localized' && release === undefined ? stale : null;
 }
 
-type BasedRelease = Pick<AttestedRelease, 'release_id' | 'base_release_id'>;
-
-function baseChanged(localized: BasedRelease, statement: AttestationStatement | null): Fault {
+function baseChanged(
+  localized: AttestedRelease | StaleRelease,
+  statement: AttestationStatement | null,
+): Fault {
   return {
     reason: 'BaseReleaseChanged',
     message: `localized release ${localized.release_id} was made for ${localized.base_release_id ?? 'no release'}, the current official release is ${statement?.official?.release_id ?? 'none'}`,

@@ -6,7 +6,7 @@ import { pause } from '../../platform/process/pause.ts';
 import type { CheckedStructure, StepsDone } from './structure-process.ts';
 
 /** How the check of a file ended. */
-export type FileCheck =
+type FileCheck =
   | { readonly kind: 'checked'; readonly finding: string | null }
   | { readonly kind: 'too_long' | 'failed' };
 
@@ -19,9 +19,9 @@ export const CHECK_TIMEOUT_MS = 4 * 60_000;
 /** Milliseconds between two lines of the log. */
 const PROGRESS_MS = 10_000;
 
-export interface CheckLargeFileOptions {
+interface CheckLargeFileOptions {
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly logger: Logger;
   /** Ends the check. */
   readonly signal: AbortSignal;
 }

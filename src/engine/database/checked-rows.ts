@@ -7,7 +7,7 @@ import { DamagedRowError } from './database-error.ts';
 export type SqlRow = Record<string, SQLOutputValue>;
 
 /** The values that a statement is given: by position, or by name in one object. */
-export type SqlParameters =
+type SqlParameters =
   | readonly SQLInputValue[]
   | readonly [Readonly<Record<string, SQLInputValue>>, ...SQLInputValue[]];
 
@@ -30,12 +30,16 @@ export interface RowChecks {
   readonly onDamagedRow?: ((error: DamagedRowError) => void) | undefined;
 }
 
-/** A column of a result, and the stored column that it comes from. */
-interface CheckedColumn {
-  readonly name: string;
+/** A stored column. */
+interface StoredColumn {
   readonly table: string;
   readonly column: string;
   readonly rule: ColumnRule;
+}
+
+/** A column of a result, and the stored column that it comes from. */
+interface CheckedColumn extends StoredColumn {
+  readonly name: string;
   readonly mayBeNull: boolean;
 }
 
@@ -141,7 +145,7 @@ export interface DamagedRow {
 /** Finds the damaged rows of a table. */
 export function* damagedRows(
   raw: DatabaseSync,
-  { path, rules }: Pick<RowChecks, 'path' | 'rules'>,
+  { path, rules }: RowChecks,
   table: string,
 ): Generator<DamagedRow, void> {
   const conditions = keyColumns(raw, table).map((name) => {
@@ -175,7 +179,7 @@ function report(checks: RowChecks, error: DamagedRowError): DamagedRowError {
 function damagedRow(
   raw: DatabaseSync,
   path: string,
-  { table, column, rule }: Pick<CheckedColumn, 'table' | 'column' | 'rule'>,
+  { table, column, rule }: StoredColumn,
   row: SqlRow,
   value: SQLOutputValue,
 ): DamagedRowError {

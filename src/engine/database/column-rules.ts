@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { isBlake3Hex, manifestDigestOf } from '../../domain/release/digest.ts';
 import { RELEASE_ID_PATTERN } from '../../domain/release/release-id.ts';
 
@@ -146,10 +147,7 @@ export const FLAG: ColumnRule = integer(0, 1);
 export const SECONDS: ColumnRule = integer(0, LAST_SECOND);
 /** Unix milliseconds. */
 export const MILLISECONDS: ColumnRule = integer(0, LAST_SECOND * 1000);
-export const JSON_OBJECT: ColumnRule = jsonWith(
-  'a JSON object',
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-);
+export const JSON_OBJECT: ColumnRule = jsonWith('a JSON object', isRecord);
 export const JSON_LIST: ColumnRule = jsonWith('a JSON list', Array.isArray);
 export const JSON_TEXTS: ColumnRule = jsonWith(
   'a JSON list of texts',

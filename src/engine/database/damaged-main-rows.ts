@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamagedRowError } from './database-error.ts';
 import { MAIN_RULES } from './main-rules.ts';
 import type { Database } from './sqlite-database.ts';
+import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 
 /**
  * Tables of which a damaged row is removed: less is lost than with an empty database in the place of this one. Rows of the other
@@ -43,13 +44,13 @@ const FORGET_ATTESTATION = `UPDATE attestation_state SET version = 0, reserved_v
  *
  * @throws DamagedRowError for one that it needs
  */
-export function checkRowsAtStart(database: Database, logger: Pick<Logger, 'error'>): void {
+export function checkRowsAtStart(database: Database, logger: Logger): void {
   for (const table of Object.keys(MAIN_RULES)) {
     if (!LARGE_TABLES.has(table)) dropDamagedRows(database, table, logger);
   }
 }
 
-function dropDamagedRows(database: Database, table: string, logger: Pick<Logger, 'error'>): void {
+function dropDamagedRows(database: Database, table: string, logger: Logger): void {
   // All of them before the first is deleted.
   const damaged = Array.from(database.damagedRows(table));
   for (const { error, condition } of damaged) {
@@ -71,9 +72,9 @@ function fieldsOf({ value: { table, column, key } }: DamagedRowError): Readonly<
 }
 
 /** The database of a running daemon, and what it can do about damage. */
-export interface RunningDatabase {
+interface RunningDatabase {
   readonly database: Database;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: Logger;
   /** Whether this process has already replaced a damaged file. */
   readonly isRebuilt: boolean;
   /** Ends the process with a reason; the next start repairs the database. */

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,9 +8,10 @@ import { keepAside, keepIrregularAside } from './keep-aside.ts';
 import { makePrivateFile, makePrivateFolder } from '../../platform/files/private-files.ts';
 import { isDatabaseDamage, unusableDataFolder } from './storage-failure.ts';
 import type { Clock } from '../../platform/process/clock.ts';
+import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 
 /** A data folder that no other daemon can open meanwhile. */
-export interface DataLock {
+interface DataLock {
   /** Where the damaged lock is kept that this one replaces, or `null`. */
   readonly keptAt: string | null;
   release(): void;

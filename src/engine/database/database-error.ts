@@ -20,7 +20,7 @@ export class DatabaseDamagedError extends DatabaseError {
 }
 
 /** A value in a row that the daemon cannot have written. */
-export interface DamagedValue {
+interface DamagedValue {
   readonly table: string;
   readonly column: string;
   /** The primary key of the row, as far as the statement read it. */

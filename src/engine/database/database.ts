@@ -1,4 +1,4 @@
-import { openSqliteDatabase, type Database, type SqliteDatabaseOptions } from './sqlite-database.ts';
+import { openSqliteDatabase, type Database, type DamageOptions } from './sqlite-database.ts';
 import { MAIN_RULES } from './main-rules.ts';
 import { MAIN_MIGRATIONS } from './main-schema.ts';
 
@@ -11,10 +11,7 @@ const APPLICATION_ID = 0x53_4c_50_6d;
  * @param path the file; `:memory:` in tests
  * @throws DatabaseError
  */
-export function openDatabase(
-  path: string,
-  options: Pick<SqliteDatabaseOptions, 'isChecked' | 'onDamagedRow'> = {},
-): Database {
+export function openDatabase(path: string, options: DamageOptions = {}): Database {
   return openSqliteDatabase({
     path,
     migrations: MAIN_MIGRATIONS,

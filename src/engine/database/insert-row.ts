@@ -13,7 +13,7 @@ export type NewRow = Readonly<Record<string, SQLInputValue>>;
  * @returns a function that writes a row and gives its id; it throws a TypeError for a row with other columns
  */
 export function prepareInsert(
-  database: Pick<Database, 'prepare'>,
+  database: Database,
   table: string,
   columns: readonly string[],
   onConflict = '',

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
+import { renameSync, rmSync } from '../../platform/files/file-changes.ts';
 
 /** Damaged files of one name that are kept for diagnosis, unless the caller says otherwise; the oldest are removed. */
 const KEPT = 3;

@@ -32,7 +32,7 @@ const SUFFIXES = ['', '-wal', '-shm', MARK_SUFFIX];
 export interface OpenMainOptions {
   /** The wall clock is also for the name of a damaged file. */
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly logger: Logger;
   /** Starts the daemon again, because only a start can replace the database. */
   readonly restart: (reason: string) => void;
   /** Ends the start before the file is opened. */

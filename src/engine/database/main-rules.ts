@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import {
   LOG_LINE_LEVELS,
   SCHEDULE_GROUPS,
@@ -235,8 +236,7 @@ function hexadecimal(digits: number) {
 
 function isJsonObject(text: Buffer): boolean {
   try {
-    const value: unknown = JSON.parse(text.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isRecord(JSON.parse(text.toString('utf8')));
   } catch {
     return false;
   }

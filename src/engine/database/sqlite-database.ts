@@ -20,20 +20,24 @@ import { checkStructureInThread } from './structure-thread.ts';
 import { makePrivateFile } from '../../platform/files/private-files.ts';
 import { messageOf } from '../../platform/errors.ts';
 
+/** Compiles statements for the rows of a database. */
+interface StatementSource {
+  /** Compiles a statement, which checks the rows that it reads; keep it and use it again. */
+  prepare(sql: string): Statement;
+}
+
 /** The content of a database at one moment, on a connection of its own that cannot write. */
-export interface ReadSnapshot extends Pick<Database, 'prepare'> {
+export interface ReadSnapshot extends StatementSource {
   /** Ends it; further calls do nothing. */
   close(): void;
 }
 
 /** One open SQLite database of the daemon. Every call is synchronous. */
-export interface Database {
+export interface Database extends StatementSource {
   /** Where the file is; `:memory:` in tests. */
   readonly path: string;
   /** Version of the schema, after migration. */
   readonly schemaVersion: number;
-  /** Compiles a statement, which checks the rows that it reads; keep it and use it again. */
-  prepare(sql: string): Statement;
   /** Reads a whole table and gives its damaged rows. */
   damagedRows(table: string): Iterable<DamagedRow>;
   /**
@@ -54,7 +58,7 @@ export interface Database {
   close(): void;
 }
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /**
    * Default: that of the database. True: the commit waits for the disk. False: it survives the end of the process, but not always that of the
    * machine. Inside a section this has no effect.
@@ -64,7 +68,15 @@ export interface TransactionOptions {
   readonly isTrial?: boolean;
 }
 
-export interface SqliteDatabaseOptions {
+/** What a caller does about damage. */
+export interface DamageOptions {
+  /** Called with each damaged value that a statement reads, before it throws. */
+  readonly onDamagedRow?: ((error: DamagedRowError) => void) | undefined;
+  /** Whether the caller has just checked the structure of the file; default: it is checked here, which blocks this thread. */
+  readonly isChecked?: boolean;
+}
+
+interface SqliteDatabaseOptions extends DamageOptions {
   readonly path: string;
   /** In ascending order of their versions, without a gap; see {@link migrate}. */
   readonly migrations: readonly Migration[];
@@ -72,15 +84,11 @@ export interface SqliteDatabaseOptions {
   readonly applicationId: number;
   /** The rules of all columns. */
   readonly rules: TableRules;
-  /** Called with each damaged value that a statement reads, before it throws. */
-  readonly onDamagedRow?: ((error: DamagedRowError) => void) | undefined;
   /**
    * Default of all transactions: true. False for content that can be made again: a power failure may lose the last transactions,
    * but damages nothing (sqlite.org/pragma.html, synchronous).
    */
   readonly durable?: boolean;
-  /** Whether the caller has just checked the structure of the file; default: it is checked here, which blocks this thread. */
-  readonly isChecked?: boolean;
 }
 
 /**

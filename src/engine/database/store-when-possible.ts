@@ -13,7 +13,7 @@ const RETRY_MS = 10_000;
  * @returns whether it succeeded
  * @throws any other error of the step
  */
-export function tryToStore(step: () => void, what: string, logger: Pick<Logger, 'error'>): boolean {
+export function tryToStore(step: () => void, what: string, logger: Logger): boolean {
   try {
     step();
     return true;
@@ -25,13 +25,13 @@ export function tryToStore(step: () => void, what: string, logger: Pick<Logger, 
 }
 
 /** Settings and collaborators of {@link storeWhenPossible}. */
-export interface StoreWhenPossibleOptions {
+interface StoreWhenPossibleOptions {
   /** Runs again after a failure, so it must be safe to repeat. */
   readonly step: () => void;
   /** Completes "... could not be stored", for the log. */
   readonly what: string;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: Logger;
 }
 
 /**

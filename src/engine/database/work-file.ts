@@ -1,8 +1,9 @@
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DamagedRowError, DatabaseDamagedError, DatabaseLostError } from './database-error.ts';
 import { isDatabaseDamage } from './storage-failure.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { writeFileSync } from '../../platform/files/file-changes.ts';
 
 /** A database that holds human work. Nothing makes it again, so a file that cannot be used stays as it is. */
 export interface WorkFile<T> {
@@ -37,7 +38,7 @@ export function methodsOf<Methods extends object, Others extends object>(
   }) as Methods & Others;
 }
 
-export interface WorkFileOptions<T> {
+interface WorkFileOptions<T> {
   readonly path: string;
   /** Names the content, as "the Glossary". */
   readonly content: string;

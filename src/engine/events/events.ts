@@ -17,9 +17,7 @@ export function createEvents<Event>(): Events<Event> {
     publish: (event) => {
       for (const listener of listeners) listener(event);
     },
-    subscribe: (listener) => {
-      listeners.push(listener);
-    },
+    subscribe: (listener) => void listeners.push(listener),
   };
 }
 

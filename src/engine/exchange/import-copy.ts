@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 import { exchangeTaskError } from './exchange-failure.ts';
+import { open, rm } from '../../platform/files/file-changes.ts';
 
 /** The daemon's own copy of a file, so that the bytes that are applied are those that were validated. */
 export interface ImportCopy {
@@ -82,7 +83,7 @@ export async function copyForImport(options: ImportCopyOptions): Promise<ImportC
 async function copyPieces(
   source: FileHandle,
   copy: FileHandle,
-  { maxBytes, signal }: Pick<ImportCopyOptions, 'maxBytes' | 'signal'>,
+  { maxBytes, signal }: ImportCopyOptions,
 ): Promise<{ bytes: number; sha256: string }> {
   const digest = createHash('sha256');
   let bytes = 0;

@@ -1,9 +1,10 @@
 import type { FileReader } from '../../exchange/file-codec.ts';
-import { TaskError, type TaskContext, type TaskResult } from '../tasks/task.ts';
-import { formatOf, type ExchangedFile } from './exchange-arguments.ts';
-import { withImportCopy } from './import-copy.ts';
+import { type TaskContext, TaskError, type TaskResult } from '../tasks/task.ts';
+import { type ExchangedFile, formatOf } from './exchange-arguments.ts';
+import { type ImportCopy, withImportCopy } from './import-copy.ts';
 import type { ImportReport } from './import-report.ts';
-import { readItems, validateItems } from './read-items.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import { findBelowRoot } from '../../platform/files/below-root.ts';
 
 interface ImportFolders {
   readonly exchangeRoot: () => string;
@@ -49,4 +50,46 @@ export async function importFile<Format extends string, Item>(
     signal.throwIfAborted();
     throw error;
   }
+}
+
+/**
+ * Reads the items of a copied file one by one, and reports the progress in bytes.
+ *
+ * @throws ExchangeFileError; the signal's reason
+ */
+async function* readItems<T>(
+  copy: ImportCopy,
+  reader: FileReader<T>,
+  context: TaskContext<unknown>,
+  phase: string,
+): AsyncGenerator<T> {
+  let done = 0;
+  for await (const piece of copy.read()) {
+    context.signal.throwIfAborted();
+    yield* reader.write(piece);
+    done += piece.length;
+    context.progress(done, copy.bytes, 'bytes', phase);
+  }
+  yield* reader.end();
+}
+
+/** Reads a copied file to its end, to find out whether it is refused. @throws ExchangeFileError; the signal's reason */
+async function validateItems(
+  copy: ImportCopy,
+  reader: FileReader<unknown>,
+  context: TaskContext<unknown>,
+): Promise<void> {
+  const items = readItems(copy, reader, context, 'validate');
+  while ((await items.next()).done !== true);
+}
+
+/**
+ * Checks that a file which a caller names is in the exchange folder, before a job is queued for it.
+ *
+ * @param file relative to the folder
+ * @throws ServiceError `invalid_path`, `file_not_found`
+ */
+export async function requireExchangedFile(exchangeRoot: string, file: string): Promise<void> {
+  if ((await findBelowRoot(exchangeRoot, file)) !== null) return;
+  throw new ServiceError('file_not_found', `the exchange folder has no file "${file}"`);
 }

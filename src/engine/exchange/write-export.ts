@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { placeBelowRoot } from '../../platform/files/below-root.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
+import { open, rename, rm } from '../../platform/files/file-changes.ts';
 
 interface ExportedFile {
   readonly bytes: number;

@@ -1,3 +1,4 @@
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { CONFIGURED_SCHEDULE_PREFIX } from '../../contract/schemas/schedule-ids.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
@@ -15,8 +16,8 @@ export interface ScheduleIntervals {
   readonly backupSeconds: number | null;
 }
 
-export interface ConfiguredSchedulesOptions {
-  readonly database: Pick<Database, 'transaction'>;
+interface ConfiguredSchedulesOptions {
+  readonly database: Database;
   readonly repository: ScheduleRepository;
   readonly clock: Clock;
   /** In [0, 1). */
@@ -28,7 +29,13 @@ export interface ConfiguredSchedulesOptions {
 const COMMON = { origin: 'configured', max_runs: null } as const satisfies Partial<Schedule>;
 
 /** The part of a schedule that the configuration decides. */
-type Wanted = Pick<Schedule, 'id' | 'group' | 'action' | 'args'> & { readonly every_seconds: number };
+interface Wanted {
+  readonly id: string;
+  readonly group: ScheduleGroup;
+  readonly action: string;
+  readonly args: readonly string[];
+  readonly every_seconds: number;
+}
 
 /** The settings by the ids of their schedules, without the prefix. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([
@@ -105,19 +112,20 @@ function schedulesOf({
 }: ScheduleIntervals): readonly Wanted[] {
   const row = (
     name: string,
+    group: ScheduleGroup,
     action: string,
+    args: readonly string[],
     every: number | null,
-    { args = [], group = 'res' }: Partial<Pick<Wanted, 'args' | 'group'>> = {},
   ): readonly Wanted[] =>
     every === null
       ? []
       : [{ id: `${CONFIGURED_SCHEDULE_PREFIX}${name}`, group, action, args, every_seconds: every }];
   return [
-    ...row('sync', 'sync', syncSeconds),
+    ...row('sync', 'res', 'sync', [], syncSeconds),
     ...CHANNELS.flatMap((channel) =>
-      row(`verify:${channel}`, 'verify', verifySeconds, { args: [`channel=${channel}`] }),
+      row(`verify:${channel}`, 'res', 'verify', [`channel=${channel}`], verifySeconds),
     ),
-    ...row('cleanup', 'release-cleanup', cleanupSeconds),
-    ...row('backup', 'backup', backupSeconds, { group: 'i18n' }),
+    ...row('cleanup', 'res', 'release-cleanup', [], cleanupSeconds),
+    ...row('backup', 'i18n', 'backup', [], backupSeconds),
   ];
 }

@@ -18,11 +18,11 @@ import { settingOf } from './configured-schedules.ts';
 import { MAX_SCHEDULES, type Schedule } from './schedule.ts';
 import { scheduledCall } from './scheduled-call.ts';
 
-export interface ScheduleActionOptions {
-  readonly database: Pick<Database, 'transaction'>;
+interface ScheduleActionOptions {
+  readonly database: Database;
   readonly repository: ScheduleRepository;
   readonly runs: ScheduleRuns;
-  readonly engine: Pick<TaskEngine, 'recordInline' | 'submit' | 'replayed' | 'jobs'>;
+  readonly engine: TaskEngine;
   readonly clock: Clock;
   readonly createId: () => string;
   /** Called after every change. */

@@ -12,10 +12,13 @@ const LAST_SECOND = 253_402_300_799;
 /** A hundred years. */
 const LONGEST_SECONDS = 3_155_760_000;
 
-type Timing = Pick<
-  BodyOf<'schedule-add'>,
-  'next_run_unix_seconds' | 'delay_seconds' | 'every_seconds' | 'max_runs'
->;
+/** The numbers of a body that a schedule takes. */
+interface Timing {
+  readonly next_run_unix_seconds?: number | undefined;
+  readonly delay_seconds?: number | undefined;
+  readonly every_seconds?: number | undefined;
+  readonly max_runs?: number | undefined;
+}
 
 /**
  * The schedule that a body of schedule-add describes. A repeating schedule without a time first runs after one

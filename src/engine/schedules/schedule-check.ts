@@ -15,10 +15,7 @@ const NAMES_MAX = 5;
  * Finds schedules that are late, run too often, or could not be run, and configured ones that were disabled by hand. It
  * names those that a ReleaseChannel holds on purpose, which is not a finding.
  */
-export function scheduleCheck(
-  repository: Pick<ScheduleRepository, 'get' | 'list' | 'replacementOf'>,
-  clock: Clock,
-): DoctorCheck {
+export function scheduleCheck(repository: ScheduleRepository, clock: Clock): DoctorCheck {
   return {
     id: 'schedules',
     run: () => {

@@ -3,7 +3,7 @@ import type { Database } from '../database/sqlite-database.ts';
 import type { ReportedSchedule, Schedule } from './schedule.ts';
 
 /** Selects the schedules of a list; `null` matches all. */
-export interface ScheduleFilter {
+interface ScheduleFilter {
   readonly id: string | null;
   readonly group: ScheduleGroup | null;
   readonly enabled: boolean | null;
@@ -64,7 +64,7 @@ const REPLACEMENT = `SELECT other.id FROM schedule AS other
   ORDER BY other.enabled DESC, other.id LIMIT 1`;
 
 /** Creates the repository; every statement is compiled once. */
-export function createScheduleRepository(database: Pick<Database, 'prepare'>): ScheduleRepository {
+export function createScheduleRepository(database: Database): ScheduleRepository {
   const get = database.prepare('SELECT * FROM schedule WHERE id = :id');
   const list = database.prepare(
     `SELECT * FROM schedule WHERE (:id IS NULL OR id = :id) AND (:group IS NULL OR "group" = :group)
@@ -114,24 +114,16 @@ export function createScheduleRepository(database: Pick<Database, 'prepare'>): S
       return (rows as unknown as ScheduleRecord[]).map(scheduleOf);
     },
     count: () => Number(count.get()?.['count'] ?? 0),
-    insert: (schedule) => {
-      insert.run(parametersOf(schedule));
-    },
-    update: (schedule) => {
-      update.run(parametersOf(schedule));
-    },
+    insert: (schedule) => void insert.run(parametersOf(schedule)),
+    update: (schedule) => void update.run(parametersOf(schedule)),
     remove: (id) => remove.run({ id }).changes > 0,
     due: (now) => (due.all({ now }) as unknown as Array<{ id: string }>).map(({ id }) => id),
     nextDue: () => (nextDue.get() as { next_run: number | null } | undefined)?.next_run ?? null,
     nextDueOf: (action) =>
       (nextDueOf.get({ action }) as { next_run: number | null } | undefined)?.next_run ?? null,
     replacementOf: ({ id }) => (replacementOf.get({ id }) as { id: string | null } | undefined)?.id ?? null,
-    recordStatus: (taskId, status) => {
-      recordStatus.run({ task_id: taskId, status });
-    },
-    refreshStatuses: () => {
-      refreshStatuses.run();
-    },
+    recordStatus: (taskId, status) => void recordStatus.run({ task_id: taskId, status }),
+    refreshStatuses: () => void refreshStatuses.run(),
   };
 }
 
@@ -176,9 +168,6 @@ function parametersOf(schedule: Schedule): Record<string, string | number | null
 }
 
 /** Adds to a schedule what replaces it. */
-export function reportedSchedule(
-  schedule: Schedule,
-  repository: Pick<ScheduleRepository, 'replacementOf'>,
-): ReportedSchedule {
+export function reportedSchedule(schedule: Schedule, repository: ScheduleRepository): ReportedSchedule {
   return { ...schedule, replaced_by: repository.replacementOf(schedule) };
 }

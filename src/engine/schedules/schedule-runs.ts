@@ -18,10 +18,10 @@ import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';
 import { scheduledCall } from './scheduled-call.ts';
 
-export interface ScheduleRunOptions {
-  readonly database: Pick<Database, 'transaction'>;
+interface ScheduleRunOptions {
+  readonly database: Database;
   readonly repository: ScheduleRepository;
-  readonly engine: Pick<TaskEngine, 'submit' | 'get' | 'isScheduleActive' | 'jobs'>;
+  readonly engine: TaskEngine;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failpoints: Failpoints;

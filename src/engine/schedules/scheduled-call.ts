@@ -1,6 +1,6 @@
-import { ControlBodySchema, type ControlBody } from '../../contract/actions/control-body.ts';
+import type { z } from 'zod';
+import { ControlBodySchema } from '../../contract/actions/control-body.ts';
 import { parseKeyValuePairs } from '../../contract/actions/key-value-arguments.ts';
-import type { AuditField } from '../../contract/actions/actions.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
 import type { JobCall, JobDefinition, JobRegistry } from '../tasks/job.ts';
@@ -10,8 +10,8 @@ import type { Schedule } from './schedule.ts';
 const AUDIT = ControlBodySchema.pick({ reviewer: true, reason: true }).strip();
 
 /** The job that a run of a schedule queues, and the fields recorded on its task. */
-export interface ScheduledCall extends JobCall {
-  readonly audit: Pick<ControlBody, AuditField>;
+interface ScheduledCall extends JobCall {
+  readonly audit: z.output<typeof AUDIT>;
 }
 
 /**
@@ -19,10 +19,7 @@ export interface ScheduledCall extends JobCall {
  *
  * @throws ServiceError `action_not_schedulable`, `invalid_request` (pointers into the schedule's body)
  */
-export function scheduledCall(
-  { group, action, args }: Pick<Schedule, 'group' | 'action' | 'args'>,
-  jobs: JobRegistry,
-): ScheduledCall {
+export function scheduledCall({ group, action, args }: Schedule, jobs: JobRegistry): ScheduledCall {
   const job = jobs.find(action);
   if (job === null || !job.groups.includes(group)) throw notSchedulable(group, action, jobs);
   const parsed = parseKeyValuePairs(job.arguments.safeExtend(AUDIT.shape), args);

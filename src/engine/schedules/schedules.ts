@@ -1,23 +1,24 @@
-import type { Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DefinedAction } from '../define-action.ts';
-import { defineReport, type DefinedReport } from '../define-report.ts';
+import { type DefinedReport, defineReport } from '../define-report.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { DoctorCheck } from '../check.ts';
 import type { TaskEngine } from '../tasks/task-engine.ts';
-import { applyConfiguredSchedules, type ScheduleIntervals } from './configured-schedules.ts';
+import { type ScheduleIntervals, applyConfiguredSchedules } from './configured-schedules.ts';
 import { createScheduleActions } from './schedule-actions.ts';
 import { scheduleCheck } from './schedule-check.ts';
 import {
+  type ScheduleRepository,
   createScheduleRepository,
   reportedSchedule,
-  type ScheduleRepository,
 } from './schedule-repository.ts';
-import { createScheduleRuns } from './schedule-runs.ts';
-import { createScheduleTimer } from './schedule-timer.ts';
+import { type ScheduleRuns, createScheduleRuns } from './schedule-runs.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Loop, createLoop } from '../../platform/process/loop.ts';
 
-export interface SchedulesOptions {
+interface SchedulesOptions {
   /** The database of the engine's tasks: a run and its task are written in one transaction. */
   readonly database: Database;
   readonly engine: TaskEngine;
@@ -73,7 +74,7 @@ export function createSchedules(options: SchedulesOptions): Schedules {
   };
 }
 
-function createListReport(repository: ScheduleRepository, engine: Pick<TaskEngine, 'get'>): DefinedReport {
+function createListReport(repository: ScheduleRepository, engine: TaskEngine): DefinedReport {
   return defineReport('schedule.list', ({ id = null, group = null, enabled = null }) => {
     const items = repository.list({ id, group, enabled }).map((schedule) => {
       const last = schedule.last_task_id === null ? null : engine.get(schedule.last_task_id);
@@ -81,4 +82,56 @@ function createListReport(repository: ScheduleRepository, engine: Pick<TaskEngin
     });
     return { total: items.length, items };
   });
+}
+
+interface ScheduleTimerOptions {
+  readonly repository: ScheduleRepository;
+  readonly runs: ScheduleRuns;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Runs schedules when they are due; call `wake` after every change of a schedule. */
+type ScheduleTimer = Loop;
+
+/** Maximum sleep, because the wall clock may be changed meanwhile. */
+const MAX_SLEEP_MS = 30_000;
+/** Wait before a retry when the database refused a run. */
+const RETRY_MS = 5000;
+/** Schedules run between two turns of the event loop; each run is a write to the disk. */
+const RUNS_PER_TURN = 20;
+
+/** Creates a timer. It runs nothing before `start`, and sleeps until the next schedule is due. */
+function createScheduleTimer({ repository, runs, clock, logger }: ScheduleTimerOptions): ScheduleTimer {
+  /** @returns whether every due schedule ran */
+  const fireDue = async (signal: AbortSignal): Promise<boolean> => {
+    runs.correctPlans();
+    let complete = true;
+    for (const [index, id] of repository.due(unixSeconds(clock)).entries()) {
+      if (signal.aborted) return complete;
+      try {
+        runs.fire(id);
+      } catch (error) {
+        complete = false;
+        logger.error({ err: error, schedule_id: id }, 'a schedule could not be run; retrying soon');
+      }
+      if (index % RUNS_PER_TURN === RUNS_PER_TURN - 1) await nextTurn();
+    }
+    return complete;
+  };
+
+  const untilNext = (): number => {
+    const next = repository.nextDue();
+    return next === null ? MAX_SLEEP_MS : Math.min(Math.max(next * 1000 - clock.now(), 1), MAX_SLEEP_MS);
+  };
+
+  const loop = createLoop({
+    clock,
+    turn: async (signal) => ((await fireDue(signal)) ? untilNext() : RETRY_MS),
+    onFailure: (error) => {
+      logger.error({ err: error }, 'schedules could not be read; retrying soon');
+      return RETRY_MS;
+    },
+  });
+  return loop;
 }

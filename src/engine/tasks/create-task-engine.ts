@@ -1,21 +1,21 @@
-import type { Task } from './task.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Task, TaskError } from './task.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { BackoffOptions } from '../../platform/process/backoff.ts';
 import { createIdempotencyRepository } from './idempotency-repository.ts';
 import { createInlineTasks } from './inline-tasks.ts';
 import { createJobRegistry } from './job.ts';
-import { createLaneRunner, type LaneRunner } from './lane-runner.ts';
+import { type LaneRunner, createLaneRunner } from './lane-runner.ts';
 import { createTaskAcceptance } from './task-acceptance.ts';
-import { createTaskCancellation } from './task-cancellation.ts';
 import type { TaskEngine } from './task-engine.ts';
-import { createTaskLog } from './task-log.ts';
+import { type TaskLog, createTaskLog } from './task-log.ts';
 import { recoverTasks } from './task-recovery.ts';
-import { createTaskRepository } from './task-writes.ts';
+import { type TaskRepository, createTaskRepository } from './task-writes.ts';
 import { createTaskRetention } from './task-retention.ts';
+import { unknownName } from '../../contract/problems/value-errors.ts';
 
-export interface TaskEngineOptions {
+interface TaskEngineOptions {
   /** The main database. */
   readonly database: Database;
   readonly clock: Clock;
@@ -118,13 +118,10 @@ function withProgress(runner: LaneRunner, task: Task): Task {
   return progress === null || progress === undefined ? task : { ...task, progress };
 }
 
-function createEndings(logger: Logger): {
-  readonly onEnded: (task: Task) => void;
-  readonly onFinished: TaskEngine['onFinished'];
-} {
+function createEndings(logger: Logger) {
   const listeners: Array<(task: Task) => void> = [];
   return {
-    onEnded: (task) => {
+    onEnded: (task: Task) => {
       for (const listener of listeners) {
         try {
           listener(task);
@@ -133,8 +130,57 @@ function createEndings(logger: Logger): {
         }
       }
     },
-    onFinished: (listener) => {
-      listeners.push(listener);
-    },
+    onFinished: (listener: (task: Task) => void) => void listeners.push(listener),
+  };
+}
+
+interface TaskCancellationOptions {
+  readonly database: Database;
+  readonly repository: TaskRepository;
+  readonly runner: LaneRunner;
+  readonly log: TaskLog;
+  readonly clock: Clock;
+  readonly onEnded: (task: Task) => void;
+}
+
+/**
+ * Creates the function that cancels a queued task and asks a running one to stop. It throws TaskError `unknown_task`
+ * and `task_already_terminal`.
+ */
+function createTaskCancellation(
+  options: TaskCancellationOptions,
+): (taskId: string, reason: string | null) => Task {
+  const { database, repository, runner, log } = options;
+
+  /** @returns the task: ended if it was queued, otherwise marked */
+  const mark = (task: Task, reason: string | null): Task =>
+    database.transaction(() => {
+      const now = unixSeconds(options.clock);
+      repository.requestCancel(task.task_id, now, reason);
+      if (task.status === 'running') return repository.get(task.task_id) ?? task;
+      const ending = { status: 'cancelled', result: null, failureCode: null, failureReason: null } as const;
+      return repository.end(task.task_id, ending, now);
+    });
+
+  return (taskId, reason) => {
+    const task = repository.get(taskId);
+    if (task === null) {
+      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
+    }
+    if (task.finished_at !== null) {
+      const ended = `task ${taskId} has ended already (${task.status}); there is nothing to cancel`;
+      throw new TaskError('task_already_terminal', ended);
+    }
+    if (task.status === 'cancelling') return task;
+    const reasonField = reason === null ? undefined : { reason };
+    const marked = mark(task, reason);
+    if (marked.finished_at === null) {
+      log.add(taskId, 'info', 'asked to stop', reasonField);
+      runner.run(taskId)?.interrupt('cancel');
+    } else {
+      log.add(taskId, 'info', 'cancelled before it started', reasonField);
+      options.onEnded(marked);
+    }
+    return marked;
   };
 }

@@ -31,14 +31,9 @@ export function createIdempotencyRepository(database: Database): IdempotencyRepo
         | undefined;
       return row === undefined ? null : { taskId: row.task_id, dedupeKey: row.dedupe_key };
     },
-    remember: (keyDigest, taskId, dedupeKey, now) => {
-      remember.run({ key_digest: keyDigest, task_id: taskId, dedupe_key: dedupeKey, now });
-    },
-    forgetTask: (taskId) => {
-      forgetTask.run({ task_id: taskId });
-    },
-    forgetBefore: (before) => {
-      forgetBefore.run({ before });
-    },
+    remember: (keyDigest, taskId, dedupeKey, now) =>
+      void remember.run({ key_digest: keyDigest, task_id: taskId, dedupe_key: dedupeKey, now }),
+    forgetTask: (taskId) => void forgetTask.run({ task_id: taskId }),
+    forgetBefore: (before) => void forgetBefore.run({ before }),
   };
 }

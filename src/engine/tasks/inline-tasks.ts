@@ -10,11 +10,11 @@ import { storageTaskError } from './storage-task-error.ts';
 import { INTERNAL_REASON } from './task-outcome.ts';
 import { TaskError, type Task, type AcceptedTask, type TaskResult } from './task.ts';
 
-export interface InlineTaskOptions {
+interface InlineTaskOptions {
   readonly database: Database;
-  readonly repository: Pick<TaskRepository, 'end'>;
-  readonly idempotency: Pick<IdempotencyRepository, 'forgetTask'>;
-  readonly acceptance: Pick<TaskAcceptance, 'begin'>;
+  readonly repository: TaskRepository;
+  readonly idempotency: IdempotencyRepository;
+  readonly acceptance: TaskAcceptance;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onEnded: (task: Task) => void;

@@ -1,15 +1,14 @@
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { JobDefinition, JobRegistry } from './job.ts';
 import { withTrace } from '../../platform/logging/trace.ts';
 import type { DueTask } from './task-reads.ts';
-import { DATABASE_RETRY_MS, createTaskExecution, type TaskExecutionOptions } from './task-execution.ts';
+import { DATABASE_RETRY_MS, type TaskExecutionOptions, createTaskExecution } from './task-execution.ts';
 import type { CoursePhase } from './task-course.ts';
 import type { TaskRun } from './task-run.ts';
-import { chooseStarts, type LaneHead, type StoreLockState } from './task-start-rules.ts';
 import type { TaskLane } from './task.ts';
 
-export interface LaneRunnerOptions extends TaskExecutionOptions {
-  readonly jobs: Pick<JobRegistry, 'find' | 'parallel'>;
+interface LaneRunnerOptions extends TaskExecutionOptions {
+  readonly jobs: JobRegistry;
   readonly bootId: string;
 }
 
@@ -132,7 +131,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
 
 /** The next due task of every idle lane, and of every kind beside the lanes of which another one may run. */
 function laneHeads(
-  { repository, jobs }: Pick<LaneRunnerOptions, 'repository' | 'jobs'>,
+  { repository, jobs }: LaneRunnerOptions,
   running: readonly RunningTask[],
   nowMs: number,
 ): LaneHead[] {
@@ -168,7 +167,7 @@ async function endWithin(clock: Clock, ended: readonly Promise<void>[], graceMs:
 }
 
 /** The lock on the snapshot store across lanes: many shared holders or one exclusive holder. */
-export interface StoreLock {
+interface StoreLock {
   state(): StoreLockState;
   /**
    * Acquires the lock.
@@ -202,4 +201,48 @@ export function createStoreLock(): StoreLock {
       };
     },
   };
+}
+
+/** A task that may start: the next one of an idle lane, or of a kind that runs beside its lane. */
+interface LaneHead {
+  readonly taskId: string;
+  /** The lane that the task occupies; `null` for a task beside its lane. */
+  readonly lane: TaskLane | null;
+  /** The order in which tasks were accepted. */
+  readonly seq: number;
+  readonly storeLock: JobDefinition['storeLock'];
+}
+
+/** The tasks that hold the lock on the snapshot store. */
+interface StoreLockState {
+  readonly shared: number;
+  readonly exclusive: boolean;
+}
+
+/**
+ * Chooses which heads of idle lanes can start beside the running tasks. Earlier tasks start first. While a task waits
+ * for the exclusive lock, later tasks that would share it do not start.
+ *
+ * @param heads at most one for each idle lane and each kind beside the lanes
+ * @param held the current holders of the store
+ * @returns the heads to start, in order
+ */
+function chooseStarts(heads: readonly LaneHead[], held: StoreLockState): readonly LaneHead[] {
+  let { shared, exclusive } = held;
+  let exclusiveWaits = false;
+  const chosen: LaneHead[] = [];
+  for (const head of heads.toSorted((left, right) => left.seq - right.seq)) {
+    if (head.storeLock === 'none') {
+      chosen.push(head);
+    } else if (head.storeLock === 'shared' && !exclusive && !exclusiveWaits) {
+      shared += 1;
+      chosen.push(head);
+    } else if (head.storeLock === 'exclusive' && !exclusive && shared === 0 && !exclusiveWaits) {
+      exclusive = true;
+      chosen.push(head);
+    } else if (head.storeLock === 'exclusive') {
+      exclusiveWaits = true;
+    }
+  }
+  return chosen;
 }

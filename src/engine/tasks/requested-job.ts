@@ -5,7 +5,7 @@ import type { TaskEngine } from './task-engine.ts';
 import type { TaskContext, TaskResult } from './task.ts';
 
 /** A job that other parts ask for, as often as they like: one task of it waits or runs at a time. */
-export interface RequestedJob {
+interface RequestedJob {
   readonly job: Job;
   /**
    * Makes sure that a whole pass begins after this moment: a running task does another pass, and when it fails, another task does
@@ -14,9 +14,9 @@ export interface RequestedJob {
   request(): void;
 }
 
-export interface RequestedJobOptions {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
-  readonly logger: Pick<Logger, 'warn'>;
+interface RequestedJobOptions {
+  readonly engine: TaskEngine;
+  readonly logger: Logger;
 }
 
 /**

@@ -17,10 +17,10 @@ import type { TaskRepository } from './task-writes.ts';
 /** Seconds for which an idempotency key refers to the task that its call got. */
 export const IDEMPOTENCY_SECONDS = 86_400;
 
-export interface TaskAcceptanceOptions {
-  readonly database: Pick<Database, 'transaction'>;
-  readonly repository: Pick<TaskRepository, 'insert' | 'get' | 'findLive'>;
-  readonly idempotency: Pick<IdempotencyRepository, 'find' | 'remember'>;
+interface TaskAcceptanceOptions {
+  readonly database: Database;
+  readonly repository: TaskRepository;
+  readonly idempotency: IdempotencyRepository;
   readonly clock: Clock;
   readonly createId: () => string;
   readonly bootId: string;

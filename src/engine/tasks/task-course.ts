@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { TaskProgress } from './task.ts';
 
 /** One measurement of the progress of a phase. */
-export interface CourseSample {
+interface CourseSample {
   /** Unix seconds, with milliseconds as the fraction. */
   readonly at: number;
   readonly done: number;
@@ -91,7 +91,7 @@ export function createTaskCourse(clock: Clock): TaskCourse {
 }
 
 /** Keeps the courses of the last runs, those of running tasks included. */
-export interface LastCourses {
+interface LastCourses {
   keep(taskId: string, course: TaskCourse): void;
   /** Empty when the course is not known. */
   read(taskId: string): readonly CoursePhase[];

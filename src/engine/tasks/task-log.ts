@@ -22,14 +22,14 @@ export interface TaskLog {
   read(taskId: string): TaskLogPage;
 }
 
-export interface TaskLogOptions {
+interface TaskLogOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Number of newest lines kept for one task. */
-export const TASK_LOG_MAX_LINES = 10_000;
+const TASK_LOG_MAX_LINES = 10_000;
 const FLUSH_INTERVAL_MS = 250;
 const MAX_WAITING_LINES = 500;
 const MAX_MESSAGE_LENGTH = 2000;
@@ -149,21 +149,16 @@ function createLineWriter(database: Database): (lines: readonly WaitingLine[]) =
 }
 
 /** Numbers the lines of each task, after those that the database has. `next` throws when that cannot be read. */
-function createLineNumbers(database: Database): {
-  readonly next: (taskId: string) => number;
-  readonly forget: () => void;
-} {
+function createLineNumbers(database: Database) {
   const written = database.prepare('SELECT max(seq) AS seq FROM task_log WHERE task_id = :task_id');
   const last = new Map<string, number>();
   return {
-    next: (taskId) => {
+    next: (taskId: string): number => {
       const seq = (last.get(taskId) ?? Number(written.get({ task_id: taskId })?.['seq'] ?? 0)) + 1;
       last.set(taskId, seq);
       return seq;
     },
-    forget: () => {
-      last.clear();
-    },
+    forget: () => last.clear(),
   };
 }
 
@@ -190,7 +185,7 @@ const SECRET_NAME = /token|secret|password|passphrase|authorization|cookie|crede
 const MAX_DEPTH = 6;
 
 /** Replaces the values of fields whose names suggest credentials; values that are nested too deep are omitted. */
-export function redactFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function redactFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return redact(fields, 0) as Readonly<Record<string, unknown>>;
 }
 

@@ -28,7 +28,7 @@ export type TaskOutcome =
   /** Queued again without a wait, and without counting the attempt: the daemon stopped during the run. */
   | { readonly next: 'resumed' };
 
-export interface OutcomeSituation {
+interface OutcomeSituation {
   readonly cancelRequested: boolean;
   readonly attempt: number;
   readonly maxAttempts: number;

@@ -17,7 +17,7 @@ export const MAX_RECOVERIES = 20;
  */
 export function recoverTasks(
   repository: TaskRepository,
-  jobs: Pick<JobRegistry, 'find'>,
+  jobs: JobRegistry,
   bootId: string,
   nowMs: number,
 ): readonly Task[] {
@@ -51,7 +51,7 @@ export function recoverTasks(
 }
 
 /** How a task that was left running ends, or `null` when it is resumed. */
-function endingOf(record: StoredTask, job: Pick<JobDefinition, 'resumable'> | null): TaskEnding | null {
+function endingOf(record: StoredTask, job: JobDefinition | null): TaskEnding | null {
   if (record.cancel_requested_at !== null) {
     return { status: 'cancelled', result: null, failureCode: null, failureReason: null };
   }

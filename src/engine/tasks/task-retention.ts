@@ -14,9 +14,9 @@ const KEEP_FAILED_DAYS = 30;
 /** Tasks removed in one transaction; the limit keeps other writes from waiting long. */
 const BATCH = 200;
 
-export interface TaskRetentionOptions {
-  readonly database: Pick<Database, 'prepare'>;
-  readonly idempotency: Pick<IdempotencyRepository, 'forgetBefore'>;
+interface TaskRetentionOptions {
+  readonly database: Database;
+  readonly idempotency: IdempotencyRepository;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -45,7 +45,7 @@ export function createTaskRetention(options: TaskRetentionOptions): Loop {
 }
 
 /** Creates the function that removes old tasks and returns their number. */
-function createPrune(database: Pick<Database, 'prepare'>): (now: number) => number {
+function createPrune(database: Database): (now: number) => number {
   const remove = database.prepare(
     `DELETE FROM task WHERE seq IN (
        SELECT seq FROM task

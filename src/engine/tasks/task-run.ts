@@ -3,7 +3,7 @@ import { createTaskCourse, type TaskCourse } from './task-course.ts';
 import type { TaskContext, Task, TaskProgress } from './task.ts';
 
 /** Why the signal of a run was aborted. */
-export class TaskInterrupted extends Error {
+class TaskInterrupted extends Error {
   constructor(trigger: 'cancel' | 'stop') {
     super(trigger === 'cancel' ? 'the task was cancelled' : 'the daemon is stopping');
     // Libraries use this name to tell an abort from a failure.
@@ -11,7 +11,7 @@ export class TaskInterrupted extends Error {
   }
 }
 
-export interface TaskRunOptions {
+interface TaskRunOptions {
   readonly clock: Clock;
   readonly log: TaskContext['log'];
   readonly writeProgress: (progress: TaskProgress) => void;
@@ -37,10 +37,7 @@ const PROGRESS_INTERVAL_MS = 250;
 const MAX_CAUSES = 8;
 
 /** Creates the context of one run, and the engine's handle of it. */
-export function createTaskRun(
-  task: Pick<Task, 'task_id' | 'kind' | 'args' | 'reviewer' | 'reason' | 'attempt'>,
-  { clock, log, writeProgress }: TaskRunOptions,
-): TaskRun {
+export function createTaskRun(task: Task, { clock, log, writeProgress }: TaskRunOptions): TaskRun {
   const controller = new AbortController();
   const { signal } = controller;
   const course = createTaskCourse(clock);

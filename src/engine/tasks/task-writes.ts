@@ -7,7 +7,7 @@ import { taskOf, type StoredTask } from './stored-task.ts';
 import { createTaskReads, type TaskReads } from './task-reads.ts';
 
 /** The fields of a new task. */
-export interface NewTask {
+interface NewTask {
   readonly taskId: string;
   readonly kind: string;
   readonly lane: TaskLane;
@@ -35,7 +35,7 @@ export interface TaskEnding {
 }
 
 /** How a task is queued again. */
-export interface TaskRequeue {
+interface TaskRequeue {
   readonly runAtMs: number;
   /** False when the daemon itself interrupted the attempt. */
   readonly attemptCounts: boolean;
@@ -46,7 +46,7 @@ export interface TaskRequeue {
 }
 
 /** Writes of the task table. */
-export interface TaskWrites {
+interface TaskWrites {
   insert(task: NewTask): Task;
   begin(taskId: string, bootId: string, now: number): Task;
   /** Records that a task was asked to stop; a running one becomes `cancelling`. */
@@ -79,7 +79,7 @@ const PROGRESS = `UPDATE task SET progress_done = :done, progress_total = :total
   WHERE task_id = :task_id`;
 
 /** Creates the writes of the repository; every statement is compiled once. */
-export function createTaskWrites(database: Database): TaskWrites {
+function createTaskWrites(database: Database): TaskWrites {
   const insert = database.prepare(INSERT);
   const begin = database.prepare(BEGIN);
   const requestCancel = database.prepare(REQUEST_CANCEL);
@@ -112,9 +112,7 @@ export function createTaskWrites(database: Database): TaskWrites {
       });
     },
     begin: (taskId, bootId, now) => changed(begin, 'running', { task_id: taskId, boot_id: bootId, now }),
-    requestCancel: (taskId, now, reason) => {
-      requestCancel.run({ task_id: taskId, now, reason });
-    },
+    requestCancel: (taskId, now, reason) => void requestCancel.run({ task_id: taskId, now, reason }),
     end: (taskId, ending, now) =>
       changed(end, ending.status, {
         task_id: taskId,
@@ -124,16 +122,15 @@ export function createTaskWrites(database: Database): TaskWrites {
         failure_code: ending.failureCode,
         failure_reason: ending.failureReason,
       }),
-    requeue: (taskId, { runAtMs, attemptCounts, recovered, failureCode, failureReason }) => {
-      requeue.run({
+    requeue: (taskId, { runAtMs, attemptCounts, recovered, failureCode, failureReason }) =>
+      void requeue.run({
         task_id: taskId,
         run_at_ms: runAtMs,
         undone: attemptCounts ? 0 : 1,
         recovered: recovered ? 1 : 0,
         failure_code: failureCode,
         failure_reason: failureReason,
-      });
-    },
+      }),
     writeProgress: (taskId, { done, total, unit, phase }, now) => {
       // A commit waits up to a second for a busy disk, and the event loop would wait with it. An attempt starts its progress again.
       database.transaction(() => progress.run({ task_id: taskId, done, total, unit, phase, now }), {

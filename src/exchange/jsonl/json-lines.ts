@@ -1,13 +1,12 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
+import type { JsonObject } from '../json-values.ts';
 import type { FileReader } from '../file-codec.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 
 /** Four texts, each character as an escape of six. */
 const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;
-
-/** A JSON object of a line. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 interface JsonLinesOptions<T> {
   readonly format: string;
@@ -101,8 +100,7 @@ export function jsonLine(value: object): string {
 function parsed(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as JsonObject) : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

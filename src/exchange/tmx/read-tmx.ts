@@ -1,10 +1,10 @@
-import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
+import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { FileReader } from '../file-codec.ts';
-import { createDocumentReader, type XmlDocument } from '../xml/document-reader.ts';
-import type { XmlElement } from '../xml/xml-reader.ts';
-import { CODE_POINT_TYPE, type TmxUnit } from './tmx-record.ts';
-import { TmxUnitBuilder } from './tmx-unit-builder.ts';
+import { createDocumentReader, XmlDocument, type XmlElement } from '../xml/xml-reader.ts';
+import { CODE_POINT_TYPE, type TmxUnit, TMX_PROPERTIES, readProvenance } from './tmx-record.ts';
+import type { MemoryState } from '../../domain/memory/memory-record.ts';
+import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 
 /** Elements that only mark a part of a text. */
 const TRANSPARENT = new Set(['hi', 'sub']);
@@ -27,25 +27,13 @@ interface OpenText {
   text: string;
 }
 
-class TmxDocument implements XmlDocument<TmxUnit> {
-  readonly #line: () => number;
-  #units: TmxUnit[] = [];
+class TmxDocument extends XmlDocument<TmxUnit> {
   #hasRoot = false;
   #sourceLanguage: string | null = null;
   #unit: TmxUnitBuilder | null = null;
   #text: OpenText | null = null;
   /** Open elements whose contents are left out. */
   #skipped = 0;
-
-  constructor(line: () => number) {
-    this.#line = line;
-  }
-
-  take(): TmxUnit[] {
-    const units = this.#units;
-    this.#units = [];
-    return units;
-  }
 
   open(element: XmlElement): void {
     const { name, attributes } = element;
@@ -69,7 +57,7 @@ class TmxDocument implements XmlDocument<TmxUnit> {
     if (text === null || this.#skipped > 0) return;
     text.text += part;
     if (text.text.length <= MAX_TEXT_CHARACTERS) return;
-    this.#refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
+    this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
   }
 
   close(name: string): void {
@@ -88,11 +76,11 @@ class TmxDocument implements XmlDocument<TmxUnit> {
 
   #openRoot({ name, attributes }: XmlElement): void {
     if (name !== 'tmx') {
-      this.#refuse('structure_invalid', `the document is ${JSON.stringify(name.slice(0, 40))}, not tmx`);
+      this.refuse('structure_invalid', `the document is ${JSON.stringify(name.slice(0, 40))}, not tmx`);
     }
     const version = attributes.get('version') ?? '';
     if (!version.startsWith('1.')) {
-      this.#refuse(
+      this.refuse(
         'structure_invalid',
         `version ${JSON.stringify(version.slice(0, 40))} of TMX is not known; use 1.4`,
       );
@@ -101,7 +89,7 @@ class TmxDocument implements XmlDocument<TmxUnit> {
   }
 
   #openUnit(element: XmlElement): void {
-    if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit is within a unit');
+    if (this.#unit !== null) this.refuse('structure_invalid', 'a unit is within a unit');
     this.#unit = new TmxUnitBuilder(
       element,
       element.attributes.get('srclang') ?? this.#sourceLanguage ?? '*all*',
@@ -119,27 +107,115 @@ class TmxDocument implements XmlDocument<TmxUnit> {
     const closed = text.inline.pop();
     if (closed === undefined) return;
     const content = text.text.slice(closed.start);
-    if (closed.isCodePoint) text.text = text.text.slice(0, closed.start) + this.#character(content);
+    if (closed.isCodePoint) text.text = text.text.slice(0, closed.start) + this.characterOf(content);
     else if (content === '' && CODES.has(closed.name)) {
       this.#unit?.refuse(`its text has an empty element "${closed.name}", whose code is not in the file`);
     }
   }
 
-  #character(hex: string): string {
-    const codePoint = /^[0-9A-Fa-f]{2,8}$/.test(hex) ? Number.parseInt(hex, 16) : Infinity;
-    if (codePoint <= 0x10_ffff) return String.fromCodePoint(codePoint);
-    return this.#refuse(
-      'structure_invalid',
-      `${JSON.stringify(hex.slice(0, 40))} is not the number of a character`,
-    );
-  }
-
   #finishUnit(): void {
-    if (this.#unit !== null) this.#units.push(this.#unit.finish());
+    if (this.#unit !== null) this.add(this.#unit.finish());
     this.#unit = null;
   }
+}
 
-  #refuse(reason: ExchangeFileReason, message: string): never {
-    throw new ExchangeFileError(reason, message, this.#line());
+interface Variant {
+  readonly language: string;
+  text: string | null;
+}
+
+const MAX_PARTS = 100;
+/** The source language of a document whose units have any. */
+const ANY_LANGUAGE = '*all*';
+
+class TmxUnitBuilder {
+  readonly #element: XmlElement;
+  readonly #sourceLanguage: string;
+  readonly #variants: Variant[] = [];
+  readonly #properties = new Map<string, string>();
+  #variant: Variant | null = null;
+  #problem: string | null = null;
+
+  /** @param sourceLanguage of the unit; `*all*` for the first of its languages */
+  constructor(element: XmlElement, sourceLanguage: string) {
+    this.#element = element;
+    this.#sourceLanguage = sourceLanguage.toLowerCase();
+  }
+
+  beginVariant(language: string): void {
+    this.#limit(this.#variants.length, 'languages');
+    this.#variant = { language, text: null };
+    this.#variants.push(this.#variant);
+  }
+
+  endVariant(): void {
+    this.#variant = null;
+  }
+
+  setText(text: string): void {
+    if (this.#variant !== null) this.#variant.text = text;
+  }
+
+  /** Properties of one language are left out. */
+  addProperty(type: string, value: string): void {
+    if (this.#variant !== null) return;
+    this.#limit(this.#properties.size, 'properties');
+    this.#properties.set(type, value);
+  }
+
+  refuse(message: string): void {
+    this.#problem ??= message;
+  }
+
+  finish(): TmxUnit {
+    const { line } = this.#element;
+    const source =
+      this.#sourceLanguage === ANY_LANGUAGE
+        ? this.#variants[0]
+        : this.#variants.find(({ language }) => language.toLowerCase() === this.#sourceLanguage);
+    const targets = this.#variants.filter((variant) => variant !== source);
+    if (source === undefined)
+      this.refuse(`the unit has no text in its source language "${this.#sourceLanguage}"`);
+    else if (targets.length === 0) this.refuse('the unit has no translation');
+    if (this.#variants.some(({ language, text }) => language === '' || text === null)) {
+      this.refuse('a text of the unit has no language or no "seg"');
+    }
+    if (this.#problem !== null || source === undefined) {
+      return { kind: 'problem', line, message: this.#problem ?? '' };
+    }
+    const shared = {
+      ...this.#values(),
+      source_language: source.language,
+      source_text: source.text ?? '',
+      line,
+    };
+    const records = targets.map(({ language, text }, index) => ({
+      ...shared,
+      // Records of one unit must not share an id.
+      record_id: index === 0 ? (this.#element.attributes.get('tuid') ?? null) : null,
+      target_language: language,
+      target_text: text ?? '',
+    }));
+    return { kind: 'records', records };
+  }
+
+  #values() {
+    const beginning = TMX_PROPERTIES.context;
+    const context = [...this.#properties]
+      .filter(([type]) => type.startsWith(beginning))
+      .map(([type, value]): [string, string] => [type.slice(beginning.length), value]);
+    const state = this.#properties.get(TMX_PROPERTIES.state);
+    return {
+      state: MEMORY_STATES.find((known): known is MemoryState => known === state) ?? null,
+      context: Object.fromEntries(context),
+      provenance: readProvenance((name) => this.#properties.get(TMX_PROPERTIES.provenance + name) ?? null),
+      reviewer: this.#element.attributes.get('creationid') ?? null,
+    };
+  }
+
+  #limit(count: number, parts: string): void {
+    if (count < MAX_PARTS) return;
+    const message = `a unit has more than ${MAX_PARTS} ${parts}`;
+    throw new ExchangeFileError('limit_exceeded', message, this.#element.line);
   }
 }

@@ -1,20 +1,4 @@
-import type { MemoryProvenance, MemoryRecord, MemoryState } from '../../domain/memory/memory-record.ts';
-
-/** The parts of a Translation Memory record that TMX carries. */
-export type WrittenMemoryRecord = Pick<
-  MemoryRecord,
-  | 'record_id'
-  | 'state'
-  | 'source_language'
-  | 'target_language'
-  | 'source_text'
-  | 'target_text'
-  | 'context'
-  | 'provenance'
-  | 'reviewer'
-  | 'created_at'
-  | 'confirmed_at'
->;
+import type { MemoryProvenance, MemoryState } from '../../domain/memory/memory-record.ts';
 
 /** A record as a file has it. Values that the file does not have are `null`. */
 export interface ReadMemoryRecord {
@@ -46,8 +30,18 @@ export const TMX_PROPERTIES = {
   provenance: 'x-provenance-',
 } as const;
 
-/** The values of the provenance that a file carries. */
 export const TMX_PROVENANCE = ['provider', 'provider_run_id', 'task_id', 'unit_id', 'release_id'] as const;
 
 /** The `type` of a `ph` element for a character that XML cannot carry. */
 export const CODE_POINT_TYPE = 'x-code-point';
+
+/** The provenance of a record that is read. @param read gives the value of a name */
+export function readProvenance(read: (name: string) => string | null): ReadMemoryRecord['provenance'] {
+  return {
+    provider: read('provider'),
+    provider_run_id: read('provider_run_id'),
+    task_id: read('task_id'),
+    unit_id: read('unit_id'),
+    release_id: read('release_id'),
+  };
+}

@@ -1,6 +1,7 @@
+import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 import { emptyElement, escapeXmlText, startTag, textElement, xmlParts } from '../xml/xml-text.ts';
 import type { FileWriter } from '../file-codec.ts';
-import { CODE_POINT_TYPE, TMX_PROPERTIES, TMX_PROVENANCE, type WrittenMemoryRecord } from './tmx-record.ts';
+import { CODE_POINT_TYPE, TMX_PROPERTIES, TMX_PROVENANCE } from './tmx-record.ts';
 
 /**
  * Makes a writer of TMX 1.4b. Characters of the texts that XML cannot carry are `ph` elements.
@@ -10,7 +11,7 @@ import { CODE_POINT_TYPE, TMX_PROPERTIES, TMX_PROVENANCE, type WrittenMemoryReco
  *
  * Source: GALA, TMX 1.4b.
  */
-export function createTmxWriter(sourceLanguage: string, version: string): FileWriter<WrittenMemoryRecord> {
+export function createTmxWriter(sourceLanguage: string, version: string): FileWriter<MemoryRecord> {
   return {
     begin: () => {
       const header = emptyElement('header', {
@@ -29,7 +30,7 @@ export function createTmxWriter(sourceLanguage: string, version: string): FileWr
   };
 }
 
-function unitOf(record: WrittenMemoryRecord): string {
+function unitOf(record: MemoryRecord): string {
   const { source_language, target_language, source_text, target_text } = record;
   const start = startTag('tu', {
     tuid: record.record_id,
@@ -42,7 +43,7 @@ function unitOf(record: WrittenMemoryRecord): string {
   return `${start}${propertiesOf(record)}${texts}</tu>\n`;
 }
 
-function propertiesOf({ state, context, provenance }: WrittenMemoryRecord): string {
+function propertiesOf({ state, context, provenance }: MemoryRecord): string {
   const values: [string, string | null][] = [
     [TMX_PROPERTIES.state, state],
     ...Object.entries(context).map(([key, value]): [string, string] => [TMX_PROPERTIES.context + key, value]),

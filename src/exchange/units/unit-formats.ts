@@ -1,9 +1,11 @@
+import type { JsonObject } from '../json-values.ts';
 import { endingOf } from '../file-codec.ts';
-import { createJsonlReader, createJsonlWriter } from './unit-lines.ts';
-import { createCsvReader, createCsvWriter } from './unit-table.ts';
-import type { ReadResult, UnitLanguages, UnitReader, UnitWriter } from './unit-record.ts';
+import type { ReadResult, UnitLanguages, UnitReader, UnitWriter, UnitRecord } from './unit-record.ts';
 import { createXliffReader } from './xliff/read-xliff.ts';
 import { createXliffOneWriter, createXliffTwoWriter } from './xliff/write-xliff.ts';
+import { createJsonLinesReader, jsonLine } from '../jsonl/json-lines.ts';
+import { readUnit } from './read-unit.ts';
+import { createTableReader, tableHead, tableRow } from '../csv/table-file.ts';
 
 interface UnitFormat {
   readonly extension: string;
@@ -11,7 +13,6 @@ interface UnitFormat {
   readonly createWriter: (languages: UnitLanguages) => UnitWriter;
 }
 
-/** The formats of units in exchange. */
 export const UNIT_FORMATS = {
   'xliff-2.1': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffTwoWriter },
   'xliff-1.2': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffOneWriter },
@@ -19,7 +20,6 @@ export const UNIT_FORMATS = {
   jsonl: { extension: 'jsonl', createReader: createJsonlReader, createWriter: createJsonlWriter },
 } as const satisfies Record<string, UnitFormat>;
 
-/** One of {@link UNIT_FORMATS}. */
 export type UnitFormatName = keyof typeof UNIT_FORMATS;
 
 /** XLIFF is written as 1.2, which most programs read; its reader takes both versions. */
@@ -47,4 +47,125 @@ export async function* readUnits(
   const reader = UNIT_FORMATS[format].createReader();
   for await (const bytes of file) yield* reader.write(bytes);
   yield* reader.end();
+}
+
+const JSONL_FORMAT = 'slipway-units-1';
+
+/** Makes a writer of one JSON object a line. It carries every text, also lone surrogates, as escapes. */
+function createJsonlWriter({ sourceLanguage, targetLanguage }: UnitLanguages): UnitWriter {
+  let units = 0;
+  return {
+    begin: () =>
+      jsonLine({ format: JSONL_FORMAT, source_language: sourceLanguage, target_language: targetLanguage }),
+    write(record) {
+      units += 1;
+      return jsonLine(record);
+    },
+    end: () => jsonLine({ end: true, units }),
+  };
+}
+
+/** Makes a reader of one unit a line. The first line of our own files names the languages. */
+function createJsonlReader(): UnitReader {
+  const reader = createJsonLinesReader({
+    format: JSONL_FORMAT,
+    counted: 'units',
+    itemKey: 'unit_id',
+    read: readUnit,
+  });
+  return { ...reader, languages: () => languagesOf(reader.header() ?? {}) };
+}
+
+function languagesOf({
+  source_language: source,
+  target_language: target,
+}: JsonObject): Partial<UnitLanguages> {
+  return {
+    ...(typeof source === 'string' ? { sourceLanguage: source } : {}),
+    ...(typeof target === 'string' ? { targetLanguage: target } : {}),
+  };
+}
+
+const UNIT_COLUMNS = [
+  'unit_id',
+  'state',
+  'source_text',
+  'target_text',
+  'note',
+  'context',
+  'destination',
+  'archive_entry',
+  'path_id',
+  'field_path',
+  'previous_source',
+  'previous_target',
+  'revision',
+] as const;
+
+type UnitColumn = (typeof UNIT_COLUMNS)[number];
+
+const COLUMN_ALIASES: Readonly<Record<string, UnitColumn>> = {
+  id: 'unit_id',
+  source: 'source_text',
+  target: 'target_text',
+  translation: 'target_text',
+};
+
+function createCsvReader(): UnitReader {
+  const reader = createTableReader({
+    columns: UNIT_COLUMNS,
+    aliases: COLUMN_ALIASES,
+    required: ['source_text', 'target_text'],
+    read: (values, line) => readUnit(unitValues(values), line),
+  });
+  return { ...reader, languages: () => ({}) };
+}
+
+function unitValues(cells: Readonly<Partial<Record<UnitColumn, string>>>): Record<string, unknown> {
+  // A missing text and an empty one are the same cell, and a source is never missing.
+  const entries = Object.entries(cells).map(([column, text]): [string, unknown] => [
+    column,
+    text === '' && column !== 'source_text' ? null : text,
+  ]);
+  const values = Object.fromEntries(entries);
+  const context = values['context'];
+  if (typeof context === 'string') values['context'] = parsed(context);
+  return values;
+}
+
+/** A context that is not JSON stays a text, and is refused like other values of a wrong kind. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Makes a writer of tables that spreadsheets open and write back without a change. */
+function createCsvWriter(): UnitWriter {
+  return {
+    begin: () => tableHead(UNIT_COLUMNS),
+    write: (record) => tableRow(`unit ${record.unit_id}`, UNIT_COLUMNS, cellsOf(record)),
+    end: () => '',
+  };
+}
+
+function cellsOf(record: UnitRecord): Readonly<Record<UnitColumn, string | null>> {
+  const { locator, context } = record;
+  return {
+    unit_id: record.unit_id,
+    state: record.state,
+    source_text: record.source_text,
+    target_text: record.target_text,
+    note: record.note,
+    context: Object.keys(context).length === 0 ? null : JSON.stringify(context),
+    destination: locator.destination,
+    archive_entry: locator.archive_entry,
+    path_id: locator.path_id,
+    field_path: locator.field_path,
+    previous_source: record.previous_source,
+    previous_target: record.previous_target,
+    revision: record.revision === null ? null : String(record.revision),
+  };
 }

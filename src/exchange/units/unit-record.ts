@@ -1,6 +1,5 @@
 import type { FileReader, FileWriter } from '../file-codec.ts';
 
-/** The states of a unit's target. */
 export const UNIT_STATES = [
   'untranslated',
   'draft',
@@ -11,10 +10,8 @@ export const UNIT_STATES = [
   'stale',
 ] as const;
 
-/** One of {@link UNIT_STATES}. */
 export type UnitState = (typeof UNIT_STATES)[number];
 
-/** Where a unit is in its release. */
 export interface UnitLocator {
   readonly destination: string;
   readonly archive_entry: string | null;
@@ -22,14 +19,10 @@ export interface UnitLocator {
   readonly field_path: string;
 }
 
-/** A unit in exchange, the same for all formats. */
-export interface UnitRecord {
-  readonly unit_id: string;
-  readonly locator: UnitLocator;
+interface UnitTexts {
   readonly source_text: string;
   /** `null` while there is no target. */
   readonly target_text: string | null;
-  readonly state: UnitState;
   /** For the translator, or from the translator. */
   readonly note: string | null;
   readonly context: Readonly<Record<string, string>>;
@@ -39,6 +32,13 @@ export interface UnitRecord {
   readonly revision: number | null;
 }
 
+/** A unit in exchange, the same for all formats. */
+export interface UnitRecord extends UnitTexts {
+  readonly unit_id: string;
+  readonly locator: UnitLocator;
+  readonly state: UnitState;
+}
+
 /** The languages of a file, as BCP 47. */
 export interface UnitLanguages {
   readonly sourceLanguage: string;
@@ -46,21 +46,12 @@ export interface UnitLanguages {
 }
 
 /** A unit as a file gives it back. People and tools may leave out everything but its text. */
-export interface ReadUnit {
+export interface ReadUnit extends UnitTexts {
   readonly unit_id: string | null;
   readonly locator: UnitLocator | null;
-  readonly source_text: string;
-  readonly target_text: string | null;
-  /** `null` when the file does not say. */
   readonly state: UnitState | null;
-  readonly note: string | null;
-  readonly context: Readonly<Record<string, string>>;
-  readonly previous_source: string | null;
-  readonly previous_target: string | null;
-  readonly revision: number | null;
 }
 
-/** Why one unit of a readable file cannot be used. */
 export type UnitProblemReason =
   | 'identity_missing'
   | 'inline_element_unsupported'
@@ -68,7 +59,6 @@ export type UnitProblemReason =
   | 'state_unknown'
   | 'value_invalid';
 
-/** The result for one unit of a file. */
 export type ReadResult =
   | { readonly kind: 'unit'; readonly line: number; readonly unit: ReadUnit }
   | {
@@ -85,11 +75,9 @@ export function revisionOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Reads the units of a file. */
 export interface UnitReader extends FileReader<ReadResult> {
   /** The languages that the file names, known from its first unit on. */
   languages(): Partial<UnitLanguages>;
 }
 
-/** Writes a file of units. */
 export type UnitWriter = FileWriter<UnitRecord>;

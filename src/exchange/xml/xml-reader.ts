@@ -1,8 +1,8 @@
 import { SaxesParser } from 'saxes';
 import { createStreamDecoder, type StreamDecoder } from '../decode-stream.ts';
 import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
+import type { FileReader } from '../file-codec.ts';
 
-/** The start of an element. */
 export interface XmlElement {
   /** The name without its prefix. */
   readonly name: string;
@@ -14,14 +14,13 @@ export interface XmlElement {
 }
 
 /** Hears of the parts of a document in their order. It may throw an {@link ExchangeFileError}. */
-export interface XmlVisitor {
+interface XmlVisitor {
   open(element: XmlElement): void;
   /** Text, also of CDATA sections, with its references resolved. One text can come in several parts. */
   text(text: string): void;
   close(name: string): void;
 }
 
-/** Bounds of a document. */
 export interface XmlLimits {
   readonly depth: number;
   readonly attributes: number;
@@ -32,14 +31,6 @@ export interface XmlLimits {
 /** Enough for the formats in exchange; the text of a unit has at most 1 MiB. */
 export const XML_LIMITS: XmlLimits = { depth: 32, attributes: 64, tokenCharacters: 8 * 2 ** 20 };
 
-interface XmlReader {
-  /** @throws ExchangeFileError with line and reason; the reader must not be used afterwards */
-  write(bytes: Uint8Array): void;
-  end(): void;
-  /** The current line from 1, for errors of the visitor. */
-  line(): number;
-}
-
 /** Characters that are given to the parser in one step, so that its buffers keep to the limits. */
 const FEED_CHARACTERS = 16 * 1024;
 
@@ -47,7 +38,16 @@ const FEED_CHARACTERS = 16 * 1024;
  * Makes a reader of XML 1.0 with namespaces. It refuses documents with their own entities, since an internal part of the
  * document type is refused; an external one is never loaded. Only the five entities of XML and numbers are resolved.
  */
-export function createXmlReader(visitor: XmlVisitor, limits: XmlLimits = XML_LIMITS): XmlReader {
+export function createXmlReader(
+  visitor: XmlVisitor,
+  limits: XmlLimits = XML_LIMITS,
+): {
+  /** @throws ExchangeFileError with line and reason; the reader must not be used afterwards */
+  write(bytes: Uint8Array): void;
+  end(): void;
+  /** The current line from 1, for errors of the visitor. */
+  line(): number;
+} {
   const decoder = createStreamDecoder();
   const parser = createParser(visitor, limits, decoder);
   const feed = (text: string): void => {
@@ -77,7 +77,11 @@ class FailingParser extends SaxesParser<{ xmlns: true; position: true }> {
   }
 
   override fail(message: string): never {
-    throw new ExchangeFileError('syntax_invalid', plainMessage(message), this.line);
+    throw new ExchangeFileError(
+      'syntax_invalid',
+      message.replace(/\.$/, '').slice(0, 200).toWellFormed(),
+      this.line,
+    );
   }
 }
 
@@ -109,7 +113,10 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
   const checkEncoding = (): void => {
     const { encoding } = parser.xmlDecl;
     if (encoding === undefined || isEncoding(encoding, decoder)) return;
-    refuse('encoding_invalid', `the document declares ${quoted(encoding)}; save the file as UTF-8`);
+    refuse(
+      'encoding_invalid',
+      `the document declares ${JSON.stringify(encoding.slice(0, 40))}; save the file as UTF-8`,
+    );
   };
   parser.on('doctype', (text) => {
     pass();
@@ -166,17 +173,72 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
   };
 }
 
-function plainMessage(message: string): string {
-  return message.replace(/\.$/, '').slice(0, 200).toWellFormed();
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 40));
-}
-
 function isEncoding(declared: string, decoder: StreamDecoder): boolean {
   const name = declared.toLowerCase();
   const encoding = decoder.encoding();
   if (encoding === 'utf-8') return ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(name);
   return name === 'utf-16' || name === encoding;
+}
+
+/** Collects the parts of a document as items. */
+export abstract class XmlDocument<T> implements XmlVisitor {
+  readonly #line: () => number;
+  #items: T[] = [];
+
+  /** @param line gives the current line from 1 */
+  constructor(line: () => number) {
+    this.#line = line;
+  }
+
+  abstract open(element: XmlElement): void;
+  abstract text(text: string): void;
+  abstract close(name: string): void;
+
+  /** The items that are complete, once. */
+  take(): T[] {
+    const items = this.#items;
+    this.#items = [];
+    return items;
+  }
+
+  protected add(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** The character with a number, for characters that XML cannot carry. @throws ExchangeFileError */
+  protected characterOf(hex: string): string {
+    const codePoint = /^[0-9A-Fa-f]{2,8}$/.test(hex) ? Number.parseInt(hex, 16) : Infinity;
+    if (codePoint <= 0x10_ffff) return String.fromCodePoint(codePoint);
+    return this.refuse(
+      'structure_invalid',
+      `${JSON.stringify(hex.slice(0, 40))} is not the number of a character`,
+    );
+  }
+
+  protected refuse(reason: ExchangeFileReason, message: string): never {
+    throw new ExchangeFileError(reason, message, this.#line());
+  }
+}
+
+/**
+ * Makes a reader of the items of a document.
+ *
+ * @param create makes the collector; its parameter gives the current line from 1
+ */
+export function createDocumentReader<T, D extends XmlDocument<T>>(
+  create: (line: () => number) => D,
+): FileReader<T> & { readonly document: D } {
+  const document = create(() => reader.line());
+  const reader = createXmlReader(document);
+  return {
+    document,
+    write(bytes) {
+      reader.write(bytes);
+      return document.take();
+    },
+    end() {
+      reader.end();
+      return document.take();
+    },
+  };
 }

@@ -6,7 +6,6 @@ const ALL_FORBIDDEN = new RegExp(FORBIDDEN.source, 'gu');
 
 type XmlPart = { readonly text: string } | { readonly codePoint: number };
 
-/** Whether XML can carry every character of a text. */
 export function isXmlText(text: string): boolean {
   return !FORBIDDEN.test(text);
 }

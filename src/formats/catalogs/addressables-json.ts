@@ -9,7 +9,6 @@ import {
   type PatchedCatalog,
 } from './bundle-change.ts';
 
-/** The JSON of an object in a catalog of Addressables. */
 interface JsonObjectSpan {
   readonly start: number;
   readonly end: number;
@@ -55,7 +54,6 @@ const ENTRY_BYTES = 28;
 const OBJECT_FIELD = 16;
 const COUNT_BYTES = 4;
 
-/** Whether a JSON text is a catalog of Addressables. */
 export function isAddressablesJson(text: string | Buffer): boolean {
   return text.includes('"m_EntryDataString"') && text.includes('"m_ExtraDataString"');
 }

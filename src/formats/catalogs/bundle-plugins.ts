@@ -1,9 +1,9 @@
 import { isAddressablesBinary, patchAddressablesBinary } from './addressables-binary.ts';
 import { isAddressablesJson, patchAddressablesJson } from './addressables-json.ts';
-import type { BundleChange, PatchedCatalog } from './bundle-change.ts';
-import type { CatalogPlugin, FileChange } from './catalog-plugin.ts';
-import { patchUnityManifest } from './unity-manifest.ts';
+import { type BundleChange, type PatchedCatalog, changedFigures } from './bundle-change.ts';
+import { type CatalogPlugin, type FileChange, mediaFolderOf } from './catalog-plugin.ts';
 import { bufferOf } from '../../platform/buffer-of.ts';
+import { listPlugin, type ListRule, type RecordFields } from './list-plugin.ts';
 
 type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedCatalog;
 
@@ -66,4 +66,59 @@ function pathsOf(changes: readonly FileChange[], listed: ReadonlySet<string>): R
 
 function fileNameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+const CRC = /^(CRC: *)(\d+)(?= *\r?$)/m;
+const ASSET_HASH =
+  /^( *AssetFileHash: *\r?\n(?: +serializedVersion:[^\n]*\n)? +Hash: *)([0-9a-f]{32})(?= *\r?$)/m;
+
+/** Whether a text is the `.manifest` that Unity writes beside a bundle. */
+export function isUnityManifest(text: string): boolean {
+  return /^(?:\u00EF\u00BB\u00BF)?ManifestFileVersion: *\d/.test(text) && CRC.test(text);
+}
+
+/**
+ * Writes the CRC and the hash of a patched bundle into the `.manifest` beside it.
+ *
+ * @throws PatchError `catalog_not_rewritten` when the manifest states another CRC than that of the official bundle
+ */
+export function patchUnityManifest(bytes: Uint8Array, change: BundleChange): PatchedCatalog {
+  const text = Buffer.from(bytes).toString('latin1');
+  const crc = CRC.exec(text);
+  const hash = ASSET_HASH.exec(text);
+  if (!isUnityManifest(text) || crc === null) return { bytes, listed: new Set() };
+  const old = { crc: Number(crc[2]), hash: hash?.[2] ?? '', size: 0 };
+  const figures = changedFigures(old, change);
+  const patched = text
+    .replace(CRC, (_whole, name: string) => name + String(figures.crc))
+    .replace(ASSET_HASH, (_whole, name: string) => name + figures.hash);
+  return { bytes: Buffer.from(patched, 'latin1'), listed: new Set([change.fileName]) };
+}
+
+const NAMED: RecordFields = { path: 'Name', size: ['Size'], checksums: ['Crc'] };
+
+const RULES: readonly Omit<ListRule, 'format'>[] = [
+  { name: 'table-catalog-json', matches: named('TableCatalog'), fields: NAMED },
+  {
+    name: 'media-catalog-json',
+    matches: named('MediaCatalog'),
+    folderOf: mediaFolderOf,
+    fields: { path: 'Path', size: ['Bytes'], checksums: ['Crc'] },
+  },
+  {
+    name: 'bundle-packing-info-json',
+    matches: named('BundlePackingInfo'),
+    fields: { path: 'PackName', size: ['PackSize'], checksums: ['Crc'] },
+    inner: { ...NAMED, checksums: ['Crc', 'FileHash', 'Signature'] },
+  },
+  { name: 'bundle-download-info', matches: named('bundleDownloadInfo'), fields: NAMED },
+];
+
+/** The plug-ins of the catalogs of games in JSON, which are older than those in MemoryPack or stand beside them. */
+export const GAME_LIST_PLUGINS: readonly CatalogPlugin[] = RULES.map((rule) =>
+  listPlugin({ ...rule, format: 'json' }),
+);
+
+function named(name: string): (path: string) => boolean {
+  return (path) => path.slice(path.lastIndexOf('/') + 1) === `${name}.json`;
 }

@@ -44,11 +44,6 @@ const FORMS: readonly ChecksumForm[] = [
   })),
 ];
 
-interface PatchedSidecar {
-  readonly bytes: Uint8Array;
-  readonly algorithm: string;
-}
-
 /**
  * Computes again what a file beside another one says: `catalog.hash` beside `catalog.json`. The algorithm is that which gives
  * the stated checksum for the official file; upper or lower case and white space around it are kept.
@@ -59,7 +54,10 @@ export function patchSidecar(
   sidecar: Uint8Array,
   before: Uint8Array,
   after: Uint8Array,
-): PatchedSidecar | null {
+): {
+  readonly bytes: Uint8Array;
+  readonly algorithm: string;
+} | null {
   const text = Buffer.from(sidecar).toString('latin1');
   const [, lead = '', stated = '', tail = ''] = /^(\s*)(\S*)(\s*)$/.exec(text) ?? [];
   if (stated === '') return null;

@@ -35,7 +35,7 @@ interface ListValue {
 type ListRecord = ReadonlyMap<string, ListValue>;
 
 /** Creates the plug-in of a rule. Only the values change; their quotes and everything else stay. */
-export function createListPlugin(rule: ListRule): CatalogPlugin {
+export function listPlugin(rule: ListRule): CatalogPlugin {
   return {
     name: rule.name,
     recognizes: rule.matches,

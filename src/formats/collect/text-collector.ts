@@ -13,7 +13,6 @@ export interface CollectorOptions {
   readonly mayNest: (fieldName: string) => boolean;
 }
 
-/** One string of a file. */
 export interface CollectedText {
   /** The exact path in this file. */
   readonly fieldPath: string;
@@ -35,13 +34,16 @@ export interface Collected {
   readonly dropped: number;
 }
 
-interface Place {
-  readonly parent: Place | null;
-  readonly isArray: boolean;
+interface Step {
   /** The field that leads here; `null` for an element. */
   readonly name: string | null;
   readonly index: number;
   readonly elementName: string | null;
+}
+
+interface Place extends Step {
+  readonly parent: Place | null;
+  readonly isArray: boolean;
   /** Arrays: the number of elements so far, of objects among them, and the values of key fields by element. */
   count: number;
   rows: number;
@@ -230,7 +232,7 @@ function createPlace(
  * with that of another row, or that cannot be read at all changes nothing for the other rows.
  */
 function chooseRowKey(
-  { columns, count, rows }: Pick<Place, 'columns' | 'count' | 'rows'>,
+  { columns, count, rows }: Place,
   candidates: readonly (readonly string[])[],
 ): readonly string[] | null {
   for (const names of candidates) {
@@ -281,7 +283,7 @@ function childPath(
   syntax: PathSyntax,
   { isArray }: Place,
   path: string,
-  { name, index, elementName }: Pick<Place, 'name' | 'index' | 'elementName'>,
+  { name, index, elementName }: Step,
   rowKey: string | null = null,
 ): string {
   if (isArray) return syntax.element(path, rowKey ?? elementName ?? index);

@@ -1,12 +1,11 @@
 import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
 import { PatchError } from '../patch/patch-error.ts';
-import type { ValueEdit } from '../patch/value-edit.ts';
+import type { ValueEdit } from '../patch/find-places.ts';
 import type { DecodedText } from '../text/decode-text.ts';
 import { patchText, type PatchTextOptions } from '../text/patch-text.ts';
 import type { TextSplice } from '../text/splice-text.ts';
 import { readCsv, type CsvOptions } from './read-csv.ts';
 
-/** How a table is patched. */
 export interface PatchCsvOptions extends CsvOptions, PatchTextOptions {}
 
 /**

@@ -1,14 +1,14 @@
 import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
-import { findPlaces, type EditPlace } from '../patch/find-places.ts';
+import { findPlaces, type EditPlace, type ValueEdit } from '../patch/find-places.ts';
 import { numberedVisitor, READ_LIMITS, type ReadLimits } from '../value-visitor.ts';
 import { PatchError } from '../patch/patch-error.ts';
-import type { ValueEdit } from '../patch/value-edit.ts';
 import type { BinarySchema } from './binary-schema.ts';
 import { visitFlatBuffer, type FlatBufferOptions, type TextReference } from './visit-flatbuffer.ts';
-import { FormatError } from '../format-error.ts';
+import { readableOr } from '../format-error.ts';
 import type { StringCodec } from '../codecs/string-codec.ts';
 
-export interface PatchFlatBufferOptions extends Pick<FlatBufferOptions, 'codecOf'> {
+export interface PatchFlatBufferOptions {
+  readonly codecOf?: NonNullable<FlatBufferOptions['codecOf']>;
   readonly limits?: ReadLimits;
 }
 
@@ -54,18 +54,16 @@ export function patchFlatBuffer(
   return patched;
 }
 
-interface FlatBufferPlaces {
-  readonly places: readonly EditPlace[];
-  readonly references: readonly number[];
-}
-
 /** Finds the texts of edits. @throws PatchError; FormatError when the buffer cannot be read */
 export function flatBufferPlaces(
   bytes: Uint8Array,
   schema: BinarySchema,
   edits: readonly ValueEdit[],
   { limits = READ_LIMITS, ...options }: PatchFlatBufferOptions = {},
-): FlatBufferPlaces {
+): {
+  readonly places: readonly EditPlace[];
+  readonly references: readonly number[];
+} {
   const { places, found } = locate(bytes, schema, edits, { ...options, limits });
   return { places, references: places.map((place) => foundOf(found, place).reference.position) };
 }
@@ -181,19 +179,10 @@ function encodeTarget(fieldPath: string, target: string, codec: StringCodec, lim
     const message = `the target text takes ${bytes.length} bytes in the file, more than ${limit}`;
     throw new PatchError('text_too_long', fieldPath, message);
   }
-  if (decodes(bytes, target, codec)) return bytes;
+  if (readableOr(null, () => codec.decode(bytes)) === target) return bytes;
   throw new PatchError(
     'round_trip_failed',
     fieldPath,
     'the codec does not decode what it encoded to the same text',
   );
-}
-
-function decodes(bytes: Buffer, target: string, codec: StringCodec): boolean {
-  try {
-    return codec.decode(bytes) === target;
-  } catch (error) {
-    if (error instanceof FormatError) return false;
-    throw error;
-  }
 }

@@ -1,9 +1,16 @@
 import { UTF8_CODEC, type StringCodec } from '../codecs/string-codec.ts';
-import { exactInteger } from '../exact-integer.ts';
+import { exactInteger, type ReadLimits, type ReportPartError, type ValueVisitor } from '../value-visitor.ts';
 import { FormatError } from '../format-error.ts';
-import type { ReadLimits, ReportPartError, ValueVisitor } from '../value-visitor.ts';
-import { BASE_TYPE, baseTypeBytes, isInteger, isScalar } from './base-types.ts';
-import type { BinarySchema, SchemaField, SchemaObject, SchemaType } from './binary-schema.ts';
+import {
+  BASE_TYPE,
+  baseTypeBytes,
+  isInteger,
+  isScalar,
+  type BinarySchema,
+  type SchemaField,
+  type SchemaObject,
+  type SchemaType,
+} from './binary-schema.ts';
 import { CheckedBuffer, type TableView, type VectorView } from './checked-buffer.ts';
 
 interface TextField {

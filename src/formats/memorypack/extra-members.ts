@@ -48,12 +48,14 @@ function isOpen(error: MemoryPackError, extras: ExtraMembers): error is UnknownM
   return error instanceof UnknownMembersError && error.extra <= EXTRA_MAX && !extras.has(error.layout);
 }
 
-interface Trial {
+async function tryExtras(
+  bytes: Buffer,
+  root: ObjectLayout,
+  extras: ExtraMembers,
+): Promise<{
   readonly error: MemoryPackError | null;
   readonly end: number;
-}
-
-async function tryExtras(bytes: Buffer, root: ObjectLayout, extras: ExtraMembers): Promise<Trial> {
+}> {
   const elements = readMemoryPack(bytes, root, extras);
   try {
     for (let read = 1; ; read += 1) {

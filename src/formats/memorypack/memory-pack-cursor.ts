@@ -34,7 +34,6 @@ export class MemoryPackCursor {
     return this.#offset;
   }
 
-  /** Reads the header of an object. */
   readObjectHeader(): number | null {
     const at = this.#take(1, 'an object');
     const count = this.#bytes.readUInt8(at);

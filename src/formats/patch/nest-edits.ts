@@ -1,4 +1,4 @@
-import type { FieldEdit, NestedEdit, ValueEdit } from './value-edit.ts';
+import type { FieldEdit, NestedEdit, ValueEdit } from './find-places.ts';
 
 /** How a format writes paths: JSON pointers, or names with dots and brackets. */
 export type PathForm = 'pointer' | 'dotted';

@@ -9,7 +9,6 @@ export interface OutputPiece {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** A piece of new bytes. */
 export function newPiece(bytes: Uint8Array): OutputPiece {
   return { source: bytesSource(bytes), offset: 0, length: bytes.byteLength };
 }

@@ -1,4 +1,3 @@
-/** Why a file is not patched. */
 export const PATCH_ERROR_CODES = {
   place_not_found: 'The file has no text at the path of the edit.',
   place_ambiguous: 'Several texts of the file have the path of the edit, or several edits have one path.',

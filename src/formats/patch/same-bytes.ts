@@ -2,13 +2,12 @@ import type { ByteSource } from '../byte-source.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
-interface ByteRange {
+export interface ByteRange {
   readonly source: ByteSource;
   readonly offset: number;
   readonly length: number;
 }
 
-/** Whether two ranges have the same bytes. */
 export function isSameRange(left: ByteRange, right: ByteRange): boolean {
   if (left.length !== right.length) return false;
   for (let done = 0; done < left.length; done += CHUNK_BYTES) {
@@ -19,7 +18,6 @@ export function isSameRange(left: ByteRange, right: ByteRange): boolean {
   return true;
 }
 
-/** Whether two sources have the same bytes. */
 export function isSameSource(left: ByteSource, right: ByteSource): boolean {
   return isSameRange(
     { source: left, offset: 0, length: left.size },

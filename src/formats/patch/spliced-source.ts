@@ -7,17 +7,15 @@ export interface Splice {
   readonly bytes: Uint8Array;
 }
 
-interface KeptRange {
-  readonly from: number;
-  readonly to: number;
-  readonly length: number;
-}
-
 /** Bytes with some ranges replaced. Only the new bytes are in memory. */
 export interface SplicedSource extends ByteSource {
   readonly splices: readonly Splice[];
   /** The ranges that stay as they are, in their order; empty ones are left out. */
-  keptRanges(): Generator<KeptRange>;
+  keptRanges(): Generator<{
+    readonly from: number;
+    readonly to: number;
+    readonly length: number;
+  }>;
 }
 
 /** Original bytes that are read together, so that small ranges between splices cost no read each. */

@@ -1,14 +1,11 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
-import { FormatError } from '../format-error.ts';
-import { isNested } from '../patch/find-places.ts';
+import { readableOr } from '../format-error.ts';
+import { isNested, type ValueEdit } from '../patch/find-places.ts';
 import { PatchError } from '../patch/patch-error.ts';
-import type { ValueEdit } from '../patch/value-edit.ts';
 import { hasSameHeader } from './file-header.ts';
-import { openUntrusted } from './open-untrusted.ts';
-import { rowName } from './row-name.ts';
-import type { Cell } from './row-query.ts';
-import { sqliteError } from './sqlite-error.ts';
+import { openUntrusted, sqliteError } from './open-untrusted.ts';
+import { rowName, type Cell } from './row-query.ts';
 import { quoteName, readLayout, type TableLayout } from './table-layout.ts';
 import { textDecoder } from './visit-sqlite.ts';
 
@@ -140,16 +137,11 @@ function compareRow(
 /** Whether a value is the target of an edit. The format of a nested file checks the result of a nested edit. */
 function isEdited(edit: ValueEdit, { type, value }: Cell, decode: (bytes: Buffer) => string): boolean {
   if (isNested(edit)) return true;
-  return type === 'text' && value instanceof Uint8Array && textOf(value, decode) === edit.target;
-}
-
-function textOf(bytes: Uint8Array, decode: (bytes: Buffer) => string): string | null {
-  try {
-    return decode(Buffer.from(bytes));
-  } catch (error) {
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
+  return (
+    type === 'text' &&
+    value instanceof Uint8Array &&
+    readableOr(null, () => decode(Buffer.from(value))) === edit.target
+  );
 }
 
 function cellAt(row: readonly SQLOutputValue[], place: number): Cell {

@@ -2,13 +2,11 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
 import { FormatError } from '../format-error.ts';
 import { checkLength, PatchError } from '../patch/patch-error.ts';
-import { findPlaces, isNested, type EditPlace } from '../patch/find-places.ts';
+import { findPlaces, isNested, type EditPlace, type ValueEdit } from '../patch/find-places.ts';
 import { numberedVisitor, READ_LIMITS, type ReadLimits } from '../value-visitor.ts';
-import type { ValueEdit } from '../patch/value-edit.ts';
 import { prepareHeader, restoreHeader } from './file-header.ts';
-import { openUntrustedCopy } from './open-untrusted.ts';
+import { openUntrustedCopy, sqliteError } from './open-untrusted.ts';
 import type { Cell } from './row-query.ts';
-import { sqliteError } from './sqlite-error.ts';
 import { listTables, quoteName } from './table-layout.ts';
 import { textDecoder, visitSqlite, type CellAddress } from './visit-sqlite.ts';
 
@@ -135,12 +133,10 @@ function checkIntegrity(database: DatabaseSync): void {
   throw new FormatError('sqlite_invalid', `the database is damaged: ${String(finding).slice(0, 200)}`);
 }
 
-interface RowWriter {
+function createRowWriter(database: DatabaseSync): {
   update(cell: CellEdit): void;
   read(cell: CellEdit): unknown;
-}
-
-function createRowWriter(database: DatabaseSync): RowWriter {
+} {
   const encoding = String(Object.values(database.prepare('PRAGMA main.encoding').get() ?? {})[0]);
   const decode = textDecoder(encoding);
   const statements = new Map<string, StatementSync>();

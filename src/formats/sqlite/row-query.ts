@@ -1,6 +1,8 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { ReadLimits } from '../value-visitor.ts';
 import { quoteName, type TableLayout } from './table-layout.ts';
+import { FormatError } from '../format-error.ts';
+import { bufferOf } from '../../platform/buffer-of.ts';
 
 /** A value: its storage class (`integer`, `text`, ...) and, unless it was left out, the value. */
 export interface Cell {
@@ -40,10 +42,27 @@ export function rowQuery(
   return `SELECT ${[...keyCells, ...cells].join(', ')} FROM main.${quoteName(name)} ${order}`;
 }
 
-/** The cells of a row of {@link rowQuery}. */
 export function cellsOf(row: readonly SQLOutputValue[]): Cell[] {
   return Array.from({ length: row.length / 2 }, (_, place) => ({
     type: row[2 * place] ?? null,
     value: row[2 * place + 1] ?? null,
   }));
+}
+
+/**
+ * Names a row by the values of its key, as SQL literals joined by commas: `7`, `'scene-1','ja'`, `x'00ff'`. No two keys
+ * of a table have the same name.
+ *
+ * @throws FormatError `field_too_large`, and what `decode` throws
+ */
+export function rowName(keys: readonly Cell[], decode: (bytes: Buffer) => string): string {
+  return keys.map((key) => literal(key, decode)).join(',');
+}
+
+function literal({ type, value }: Cell, decode: (bytes: Buffer) => string): string {
+  if (typeof value === 'bigint' || typeof value === 'number') return String(value);
+  if (!(value instanceof Uint8Array))
+    throw new FormatError('field_too_large', 'the key of a row is too long');
+  const bytes = bufferOf(value);
+  return type === 'text' ? `'${decode(bytes).replaceAll("'", "''")}'` : `x'${bytes.toString('hex')}'`;
 }

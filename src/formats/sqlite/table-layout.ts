@@ -14,18 +14,16 @@ export interface TableLayout {
 /** Parts of a database that are not read, because that would run their code or because SQLite keeps them itself. */
 export type SkippedKind = 'view' | 'virtual table' | 'shadow table';
 
-interface TableNames {
-  readonly tables: readonly string[];
-  readonly skipped: readonly { readonly name: string; readonly kind: SkippedKind }[];
-}
-
 /** SQLite reads the row id under each of these names that is not a column. */
 const ROW_ID_NAMES = ['rowid', '_rowid_', 'oid'];
 /** Each column and key takes two of the 2,000 columns of a result. */
 const MAX_CELLS = 1000;
 
 /** Lists the tables in the order of their creation. Internal tables (`sqlite_sequence`) are left out. */
-export function listTables(database: DatabaseSync): TableNames {
+export function listTables(database: DatabaseSync): {
+  readonly tables: readonly string[];
+  readonly skipped: readonly { readonly name: string; readonly kind: SkippedKind }[];
+} {
   const rows = database
     .prepare('SELECT type, name, sql FROM main.sqlite_schema')
     .all()
@@ -71,7 +69,6 @@ export function readLayout(database: DatabaseSync, name: string): TableLayout {
   return { name, columns, rowId, keys };
 }
 
-/** Quotes a name for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

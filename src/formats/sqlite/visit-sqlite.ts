@@ -3,13 +3,10 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { createDigestSet } from '../../platform/hashing/digest-set.ts';
 import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
 import { createStringCodec, UTF8_CODEC } from '../codecs/string-codec.ts';
-import { exactInteger } from '../exact-integer.ts';
+import { exactInteger, type ReadLimits, type ReportPartError, type ValueVisitor } from '../value-visitor.ts';
 import { FormatError } from '../format-error.ts';
-import type { ReadLimits, ReportPartError, ValueVisitor } from '../value-visitor.ts';
-import { openUntrusted } from './open-untrusted.ts';
-import { rowName } from './row-name.ts';
-import { cellsOf, rowQuery, type Cell } from './row-query.ts';
-import { sqliteError } from './sqlite-error.ts';
+import { openUntrusted, sqliteError } from './open-untrusted.ts';
+import { rowName, cellsOf, rowQuery, type Cell } from './row-query.ts';
 import { listTables, readLayout, type SkippedKind, type TableLayout } from './table-layout.ts';
 import { bufferOf } from '../../platform/buffer-of.ts';
 
@@ -28,7 +25,6 @@ export interface SqliteOptions {
   readonly onCell?: (address: CellAddress) => void;
 }
 
-/** Where a value is in a database. */
 export interface CellAddress {
   readonly layout: TableLayout;
   readonly column: string;

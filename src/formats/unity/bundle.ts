@@ -43,15 +43,13 @@ const KNOWN_BLOCK_FLAGS = 0x7f;
 /** A ratio says nothing about so few bytes. */
 const RATIO_FREE_BYTES = 1024 * 1024;
 
-type BundleLimits = Pick<ReadLimits, 'elements' | 'entryBytes' | 'ratio' | 'cacheBytes'>;
-
 /**
  * Opens a UnityFS bundle of version 6 to 8.
  *
  * @throws FormatError `bundle_signature_unsupported`, `bundle_encrypted`, `bundle_invalid`, `block_decompress_failed` or
  *   `container_limit_exceeded`
  */
-export function openBundle(source: ByteSource, limits: BundleLimits): Bundle {
+export function openBundle(source: ByteSource, limits: ReadLimits): Bundle {
   const header = readBundleHeader(source);
   const infoOffset = header.infoAtEnd ? header.fileSize - header.infoCompressedBytes : header.headerBytes;
   if (infoOffset < header.headerBytes || infoOffset + header.infoCompressedBytes > header.fileSize) {
@@ -85,7 +83,7 @@ export function openBundle(source: ByteSource, limits: BundleLimits): Bundle {
   };
 }
 
-function readBlocks(cursor: MetadataCursor, header: BundleHeader, limits: BundleLimits): BundleBlock[] {
+function readBlocks(cursor: MetadataCursor, header: BundleHeader, limits: ReadLimits): BundleBlock[] {
   const count = cursor.count(BLOCK_ENTRY_BYTES, limits.elements);
   const blocks: BundleBlock[] = [];
   let offset = header.headerBytes + (header.infoAtEnd ? 0 : header.infoCompressedBytes);
@@ -113,7 +111,7 @@ function readBlocks(cursor: MetadataCursor, header: BundleHeader, limits: Bundle
   return blocks;
 }
 
-function readNodes(cursor: MetadataCursor, dataBytes: number, limits: BundleLimits): BundleNode[] {
+function readNodes(cursor: MetadataCursor, dataBytes: number, limits: ReadLimits): BundleNode[] {
   const count = cursor.count(SMALLEST_NODE_ENTRY, limits.elements);
   const nodes: BundleNode[] = [];
   let total = 0;
@@ -133,7 +131,7 @@ function readNodes(cursor: MetadataCursor, dataBytes: number, limits: BundleLimi
   return nodes;
 }
 
-function checkRatio(compressed: number, size: number, limits: BundleLimits, offset: number): void {
+function checkRatio(compressed: number, size: number, limits: ReadLimits, offset: number): void {
   if (size <= Math.max(RATIO_FREE_BYTES, compressed * limits.ratio)) return;
   throw tooLarge(`${compressed} compressed bytes claim to be ${size} bytes`, offset);
 }

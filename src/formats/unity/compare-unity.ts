@@ -1,5 +1,5 @@
 import { PatchError } from '../patch/patch-error.ts';
-import { isSameRange, isSameSource } from '../patch/same-bytes.ts';
+import { isSameRange, isSameSource, type ByteRange } from '../patch/same-bytes.ts';
 import type { Bundle, BundleNode } from './bundle.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
 import { LARGE_SINCE, SIZE_FIELD } from './serialized-header.ts';
@@ -73,10 +73,7 @@ function metadataOf({ source, header, objects }: SerializedFile): Buffer {
   return bytes;
 }
 
-function rangeOf(
-  { source }: SerializedFile,
-  { offset, size }: SerializedObject,
-): Parameters<typeof isSameRange>[0] {
+function rangeOf({ source }: SerializedFile, { offset, size }: SerializedObject): ByteRange {
   return { source, offset, length: size };
 }
 

@@ -1,11 +1,14 @@
-import { FormatError } from '../format-error.ts';
-import { visitorOf, type ValueVisitor } from '../value-visitor.ts';
-import { builtinTypeTree, MONO_BEHAVIOUR_HEAD, MONO_SCRIPT_HEAD } from './builtin-type-trees.ts';
-import { type CompiledType, compileTypeTree } from './compile-type-tree.ts';
-import { ObjectCursor } from './object-cursor.ts';
+import { FormatError, readableOr } from '../format-error.ts';
+import { READ_LIMITS, visitorOf, type ValueVisitor } from '../value-visitor.ts';
+import {
+  CLASS_IDS,
+  builtinTypeTree,
+  MONO_BEHAVIOUR_HEAD,
+  MONO_SCRIPT_HEAD,
+  type TypeTree,
+} from './type-tree.ts';
+import { type CompiledType, compileTypeTree, ObjectCursor } from './compile-type-tree.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
-import { CLASS_IDS } from './serialized-types.ts';
-import type { TypeTree } from './type-tree.ts';
 
 export interface ObjectName {
   /** `m_Name`; `null` where the class has none, or where the file has no type tree for it. */
@@ -26,7 +29,7 @@ interface ObjectScript {
 
 /** Names stand near the beginning, so a large object is not read for its name. */
 const HEAD_BYTES = 16 * 1024;
-const HEAD_LIMITS = { stringBytes: HEAD_BYTES, depth: 64, elements: HEAD_BYTES };
+const HEAD_LIMITS = { ...READ_LIMITS, stringBytes: HEAD_BYTES, elements: HEAD_BYTES };
 
 /**
  * Reads the name of an object, and the script of a MonoBehaviour, without the rest of it.
@@ -75,15 +78,12 @@ function classNameOf(file: SerializedFile, pathId: bigint): string | null {
 }
 
 function readClassName(file: SerializedFile, script: SerializedObject): string | null {
-  try {
+  // A damaged script must not cost the objects of other scripts.
+  return readableOr(null, () => {
     const { texts } = readHead(file, script, script.type.tree ?? MONO_SCRIPT_HEAD, 'm_Namespace');
     const parts = [texts.get('m_Namespace'), texts.get('m_ClassName')];
     return parts.filter((part) => part !== undefined && part !== '').join('.');
-  } catch (error) {
-    // A damaged script must not cost the objects of other scripts.
-    if (error instanceof FormatError) return null;
-    throw error;
-  }
+  });
 }
 
 interface Head {

@@ -1,12 +1,9 @@
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
-import { builtinTypeTree } from './builtin-type-trees.ts';
-import { type CompiledType, compileTypeTree } from './compile-type-tree.ts';
-import { ObjectCursor, type ObjectLimits } from './object-cursor.ts';
+import { CLASS_IDS, builtinTypeTree, type TypeTree } from './type-tree.ts';
+import { type CompiledType, compileTypeTree, ObjectCursor } from './compile-type-tree.ts';
 import { readObjectName } from './read-object-name.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
-import { CLASS_IDS } from './serialized-types.ts';
-import type { TypeTree } from './type-tree.ts';
 
 /**
  * Reports the fields of an object to a visitor. Positions of texts are bytes from the start of the object, with the
@@ -26,7 +23,7 @@ export function visitObject(
   file: SerializedFile,
   object: SerializedObject,
   visitor: ValueVisitor,
-  limits: ObjectLimits,
+  limits: ReadLimits,
 ): void {
   const compiled = compiledTypeOf(file, object);
   const cursor = new ObjectCursor(readObjectBytes(file, object), visitor, limits);

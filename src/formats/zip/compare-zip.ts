@@ -1,6 +1,6 @@
 import type { ByteSource } from '../byte-source.ts';
 import { PatchError } from '../patch/patch-error.ts';
-import { isSameRange } from '../patch/same-bytes.ts';
+import { isSameRange, type ByteRange } from '../patch/same-bytes.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import { openZip, type ZipArchive } from './open-zip.ts';
 import type { ZipEntry } from './zip-directory.ts';
@@ -15,7 +15,6 @@ interface CompareZipOptions {
   readonly limits: ReadLimits;
 }
 
-/** An archive with its bytes. */
 interface Opened extends ZipArchive {
   readonly source: ByteSource;
 }
@@ -70,7 +69,7 @@ function isSameEntry(left: Opened, entry: ZipEntry, right: Opened, other: ZipEnt
   return changedRecord(record, values).equals(right.source.read(other.recordOffset, other.recordLength));
 }
 
-function rawOf(opened: Opened, entry: ZipEntry): Parameters<typeof isSameRange>[0] {
+function rawOf(opened: Opened, entry: ZipEntry): ByteRange {
   const { start, end } = opened.locate(entry);
   return { source: opened.source, offset: start, length: end - start };
 }

@@ -6,7 +6,7 @@ import { PatchError } from '../patch/patch-error.ts';
 import { READ_LIMITS, type ReadLimits } from '../value-visitor.ts';
 import { openZip, STORED, type ZipArchive } from './open-zip.ts';
 import { encryptZipCrypto, ENCRYPTION_HEADER } from './zip-crypto.ts';
-import { ZIP_FLAGS, zipInvalid, type ZipEntry } from './zip-directory.ts';
+import { ZIP_FLAGS, zipInvalid, type EntrySizes, type ZipEntry } from './zip-directory.ts';
 import { descriptorBytes, writeDescriptor, type ZipLayout } from './zip-layout.ts';
 import { changedEnd, changedLocalHeader, changedRecord, type EntryValues } from './zip-records.ts';
 import { bufferOf } from '../../platform/buffer-of.ts';
@@ -77,7 +77,7 @@ function checkNames(entries: readonly ZipEntry[], patches: ReadonlyMap<string, P
 
 interface EncodedEntry {
   readonly data: Buffer;
-  readonly values: Omit<EntryValues, 'localOffset'>;
+  readonly values: EntrySizes;
 }
 
 function encodeEntry(

@@ -1,7 +1,7 @@
 import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
-import { decodeName } from './zip-names.ts';
+import { crc32 } from 'node:zlib';
 
 /** Bits of the general purpose flags (APPNOTE 4.4.4). */
 export const ZIP_FLAGS = {
@@ -42,8 +42,14 @@ export interface DirectoryPlace {
   readonly endRecord: number;
 }
 
+export interface EntrySizes {
+  readonly crc32: number;
+  readonly compressedSize: number;
+  readonly uncompressedSize: number;
+}
+
 /** An entry as the directory describes it. All offsets are from the start of the source. */
-export interface ZipEntry {
+export interface ZipEntry extends EntrySizes {
   /** As it is stored, so it can be absolute or contain `..`. Never use it as a path of the file system. */
   readonly name: string;
   /** Why the entry cannot be identified by its name, or `null`. */
@@ -51,9 +57,6 @@ export interface ZipEntry {
   readonly flags: number;
   readonly method: number;
   readonly modifiedTime: number;
-  readonly crc32: number;
-  readonly compressedSize: number;
-  readonly uncompressedSize: number;
   readonly localOffset: number;
   /** Where the next entry or the directory begins. */
   readonly endOffset: number;
@@ -246,7 +249,6 @@ function markDuplicates(entries: readonly FoundEntry[]): void {
   }
 }
 
-/** The data of an extra field, or `null`. */
 export function findExtra(extra: Buffer, identifier: number): Buffer | null {
   const field = findField(extra, identifier);
   return field === null ? null : extra.subarray(field.start + EXTRA_HEADER, field.end);
@@ -271,4 +273,61 @@ export function readUInt64(bytes: Buffer, at: number, blame: number): number {
   const value = Number(bytes.readBigUInt64LE(at));
   if (!Number.isSafeInteger(value)) throw zipInvalid('a ZIP64 value is larger than any file', blame);
   return value;
+}
+
+/** Code page 437 from 0x80; below it is ASCII. */
+const UPPER_HALF =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00A0';
+
+/** Identifier of the extra field "Info-ZIP Unicode Path". */
+const UNICODE_PATH = 0x70_75;
+
+/** Systems that made entries: the upper byte of "version made by" (APPNOTE 4.4.2). */
+const UNIX = 3;
+
+/**
+ * The name of an entry (APPNOTE 4.4.17 and appendix D): UTF-8 where the flag says so or where an extra field has the
+ * name in UTF-8, else code page 437. Programs on Unix write the bytes of the file system without a flag; they are UTF-8
+ * if they are valid, as unzip reads them.
+ *
+ * @returns `null` when the bytes are not valid UTF-8 although they should be
+ */
+function decodeName(
+  bytes: Buffer,
+  {
+    isUtf8,
+    system,
+    extra,
+  }: {
+    readonly isUtf8: boolean;
+    readonly system: number;
+    readonly extra: (identifier: number) => Buffer | null;
+  },
+): string | null {
+  if (isUtf8) return decodeUtf8(bytes);
+  const unicode = extra(UNICODE_PATH);
+  // Version 1, then the checksum of the name that it belongs to: after a rename by a program without it, it is stale.
+  if (
+    unicode !== null &&
+    unicode.length > 5 &&
+    unicode[0] === 1 &&
+    unicode.readUInt32LE(1) === crc32(bytes)
+  ) {
+    return decodeUtf8(unicode.subarray(5));
+  }
+  return (system === UNIX ? decodeUtf8(bytes) : null) ?? decodeCp437(bytes);
+}
+
+function decodeCp437(bytes: Buffer): string {
+  return bytes.toString('latin1').replaceAll(/[\u0080-\u00FF]/g, (character) => {
+    return UPPER_HALF.charAt(character.charCodeAt(0) - 0x80);
+  });
+}
+
+function decodeUtf8(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }

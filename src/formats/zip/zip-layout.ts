@@ -7,6 +7,7 @@ import {
   ZIP64_EXTRA,
   ZIP_FLAGS,
   zipInvalid,
+  type EntrySizes,
   type ZipEntry,
 } from './zip-directory.ts';
 
@@ -102,11 +103,7 @@ function readDescriptor(bytes: Buffer, entry: ZipEntry): DescriptorLayout | null
 /** Writes a data descriptor. @throws RangeError when a size does not fit into its form */
 export function writeDescriptor(
   { hasSignature, isLong }: DescriptorLayout,
-  {
-    crc32,
-    compressedSize,
-    uncompressedSize,
-  }: Pick<ZipEntry, 'crc32' | 'compressedSize' | 'uncompressedSize'>,
+  { crc32, compressedSize, uncompressedSize }: EntrySizes,
 ): Buffer {
   const bytes = Buffer.alloc(descriptorBytes({ hasSignature, isLong }));
   let at = hasSignature ? bytes.writeUInt32LE(DESCRIPTOR, 0) : 0;
@@ -117,7 +114,6 @@ export function writeDescriptor(
   return bytes;
 }
 
-/** Bytes of a data descriptor. */
 export function descriptorBytes({ hasSignature, isLong }: DescriptorLayout): number {
   return (hasSignature ? 4 : 0) + 4 + (isLong ? 16 : 8);
 }

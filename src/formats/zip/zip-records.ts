@@ -9,12 +9,12 @@ import {
   ZIP64_LOCATOR,
   ZIP64_LOCATOR_SIZE,
   zipInvalid,
-  type ZipEntry,
+  type EntrySizes,
 } from './zip-directory.ts';
 import { LOCAL_HEADER_SIZE } from './zip-layout.ts';
 
 /** The values of an entry that a new content or a new place changes. */
-export interface EntryValues extends Pick<ZipEntry, 'crc32' | 'compressedSize' | 'uncompressedSize'> {
+export interface EntryValues extends EntrySizes {
   /** As the archive counts, without bytes before it. */
   readonly localOffset: number;
 }
@@ -87,7 +87,7 @@ function longField(values: readonly Buffer[]): Buffer {
  */
 export function changedLocalHeader(
   header: Buffer,
-  { crc32, compressedSize, uncompressedSize }: Omit<EntryValues, 'localOffset'>,
+  { crc32, compressedSize, uncompressedSize }: EntrySizes,
   hasDescriptor: boolean,
 ): Buffer {
   const changed = Buffer.from(header);
@@ -110,16 +110,18 @@ export function changedLocalHeader(
   return changed;
 }
 
-interface MovedDirectory {
-  readonly count: number;
-  readonly size: number;
-  /** As the archive counts, without bytes before it. */
-  readonly offset: number;
-}
-
 /** The records behind the directory. Comments and what else they hold stay. */
 export function changedEnd(
-  { count, size, offset }: MovedDirectory,
+  {
+    count,
+    size,
+    offset,
+  }: {
+    readonly count: number;
+    readonly size: number;
+    /** As the archive counts, without bytes before it. */
+    readonly offset: number;
+  },
   zip64: Buffer | null,
   end: Buffer,
 ): Buffer {

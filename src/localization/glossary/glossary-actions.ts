@@ -1,7 +1,8 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { missingScopes, type Caller } from '../../contract/actions/control-scopes.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import { glossaryError } from './glossary-failure.ts';
 import type { GlossaryFiles } from './glossary-files.ts';
@@ -9,17 +10,6 @@ import type { ChangedTerm, GlossaryThread } from './glossary-worker.ts';
 import type { TermTransition } from './store/glossary-writer.ts';
 import type { TermAudit } from './store/stored-term.ts';
 import { givenTermId, newTermFieldsOf, termFieldsOf } from './term-fields.ts';
-
-interface Options {
-  readonly engine: ActionEngine;
-  readonly thread: GlossaryThread;
-  readonly files: GlossaryFiles;
-  readonly clock: Clock;
-  /** Makes the id of a new term, without its prefix. */
-  readonly createId: () => string;
-  /** Called after every change with the new generation. */
-  readonly onChanged: (generation: number) => void;
-}
 
 interface CommonBody {
   readonly glossary_path?: string;
@@ -29,15 +19,22 @@ interface CommonBody {
 
 interface ChangeContext {
   readonly audit: TermAudit;
-  /** Unix seconds. */
   readonly now: number;
 }
 
-/** Prefix of the ids that the daemon gives. */
 export const TERM_PREFIX = 'gt_';
 
 /** The five actions `translation-glossary-*`; each runs inside its request. */
-export function createGlossaryActions(options: Options): readonly DefinedAction[] {
+export function glossaryActions(options: {
+  readonly engine: TaskEngine;
+  readonly thread: GlossaryThread;
+  readonly files: GlossaryFiles;
+  readonly clock: Clock;
+  /** Makes the id of a new term, without its prefix. */
+  readonly createId: () => string;
+  /** Called after every change with the new generation. */
+  readonly onChanged: (generation: number) => void;
+}): readonly DefinedAction[] {
   const { engine, thread, files, clock } = options;
   const changing =
     <Body extends CommonBody>(

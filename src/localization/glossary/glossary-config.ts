@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** When a missing term blocks a translation. */
 const MISSING_RULES = ['always', 'after_proofread', 'never'] as const;
 
 const missingRule = z.enum(MISSING_RULES);
@@ -31,8 +30,6 @@ export const glossaryConfigurationSchema = z.strictObject({
     .describe('Approved terms that a translation does not have.'),
 });
 
-/** The parsed `glossary` section. */
 export type GlossaryConfiguration = z.output<typeof glossaryConfigurationSchema>;
 
-/** The parsed rules of missing terms. */
 export type TermMissingRules = GlossaryConfiguration['termMissing'];

@@ -1,3 +1,4 @@
+import type { ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { compileGlossary, type CompiledGlossary } from '../../domain/glossary/compile-glossary.ts';
 import { diagnose, type Diagnosis } from '../../domain/glossary/diagnose.ts';
@@ -6,9 +7,8 @@ import type { LanguagePair } from '../../domain/glossary/term.ts';
 import { base32 } from '../../platform/hashing/base32.ts';
 import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
 import type { TermMissingRules } from './glossary-config.ts';
-import type { GlossaryReader } from './store/glossary-reader.ts';
+import type { GlossaryReader, ReviewedTerm } from './store/glossary-reader.ts';
 
-/** A text to diagnose. */
 export interface DiagnosedUnit {
   readonly sourceText: string;
   /** `null` before there is a translation. */
@@ -19,7 +19,6 @@ export interface DiagnosedUnit {
   readonly wasProofread: boolean;
 }
 
-/** Texts of one pair of languages. */
 export interface DiagnosisRequest {
   readonly pair: LanguagePair;
   readonly rules: TermMissingRules;
@@ -28,17 +27,14 @@ export interface DiagnosisRequest {
   readonly withoutConstraints?: boolean;
 }
 
-/** A diagnosis as reports show it. */
 export type UnitDiagnosis = Omit<ReportBodyOf<'translation.glossary.diagnose'>, 'source_text'>;
 
 /** The diagnoses of some texts, in their order. */
 export interface Diagnoses {
-  /** The generation of the Glossary that they were made with. */
   readonly generation: number;
   readonly diagnoses: readonly UnitDiagnosis[];
 }
 
-/** Diagnoses texts with the terms of one file. */
 export type DiagnoseUnits = (request: DiagnosisRequest) => Diagnoses;
 
 /** Pairs of languages whose terms stay compiled. */
@@ -108,5 +104,33 @@ function reportedDiagnosis(
     })),
     decision: { blocked: blockingCodes.length > 0, codes: [...blockingCodes] },
     qa_identity: IDENTITY_PREFIX + base32(blake3OfText(identityText).subarray(0, IDENTITY_BYTES)),
+  };
+}
+
+export function reportedTerm({ term, history }: ReviewedTerm): ReportedTerm {
+  const { source } = term;
+  return {
+    term_id: term.termId,
+    revision: term.revision,
+    source_term: term.sourceTerm,
+    aliases: [...term.aliases],
+    recommended_translation: term.recommendedTranslation,
+    allowed_translations: [...term.allowedTranslations],
+    source_language: term.sourceLanguage,
+    target_language: term.targetLanguage,
+    category: term.category,
+    priority: term.priority,
+    scope: { ...term.scope },
+    review_status: term.reviewStatus,
+    source: {
+      source_kind: source.kind,
+      observed_unix_seconds: source.observedAt,
+      ...(source.ref === null ? {} : { source_ref: source.ref }),
+      ...(source.author === null ? {} : { source_author: source.author }),
+      ...(source.note === null ? {} : { source_note: source.note }),
+    },
+    created_at: term.createdAt,
+    updated_at: term.updatedAt,
+    review_history: history.map(({ tokenId, ...entry }) => ({ ...entry, token_id: tokenId })),
   };
 }

@@ -5,19 +5,16 @@ import { errorCode } from '../../platform/files/error-code.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
 import { UNAVAILABLE } from './glossary-worker.ts';
 
-const ADVICE = 'restore it from a backup, or mend its cause; nothing was changed, and everything else works';
+const ADVICE = 'restore it from a backup, or fix the cause; nothing was changed, and everything else works';
 
-/** Whether an error says that the Glossary, or the thread that owns it, cannot be used. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof ThreadError || errorCode(error) === UNAVAILABLE;
 }
 
-/** The sentence for people of an error that says so. */
 export function unavailableReason(error: unknown): string {
   return `the Glossary cannot be used: ${messageOf(error)}; ${ADVICE}`;
 }
 
-/** Converts an error of the thread to the answer of a report or action. */
 export function glossaryError(error: unknown): unknown {
   if (isUnavailable(error))
     return new ServiceError('backend_unavailable', unavailableReason(error), { cause: error });

@@ -4,7 +4,6 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
 import type { GlossaryFile } from './glossary-worker.ts';
 
-/** Finds the files that callers name. */
 export interface GlossaryFiles {
   /** @throws ServiceError `invalid_path`, `file_not_found` */
   find(glossaryPath: string | undefined): Promise<GlossaryFile>;
@@ -38,7 +37,6 @@ export function createGlossaryFiles(path: string, root: () => string): GlossaryF
   };
 }
 
-/** The main Glossary of a data folder. */
 export function mainGlossaryPath(dataDirectory: string): string {
   return join(dataDirectory, 'glossary.db');
 }

@@ -1,14 +1,37 @@
-import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
+import { REVIEW_STATUSES, type LanguagePair, type ReviewStatus } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { word } from '../../contract/actions/field-schemas.ts';
-import { TERM_FORMAT_NAMES } from '../../exchange/glossary/term-formats.ts';
+import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import {
   EXCHANGE_JOB,
   FILE_ARGUMENTS,
   IMPORT_ARGUMENTS,
   statesArgument,
 } from '../../engine/exchange/exchange-arguments.ts';
-import type { JobDefinition } from '../../engine/tasks/job.ts';
+import { type JobDefinition, implementJob, type ArgumentsOf, type Job } from '../../engine/tasks/job.ts';
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ControlBodySchema } from '../../contract/actions/control-body.ts';
+import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
+import type { ReadTermResult } from '../../contract/formats/glossary/read-term.ts';
+import { newTermBody, type ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
+import { exportFile } from '../../engine/exchange/export-file.ts';
+import { importFile } from '../../engine/exchange/import-file.ts';
+import { createImportReport, type ImportReport } from '../../engine/exchange/import-report.ts';
+import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
+import {
+  entriesInPages,
+  storeInBatches,
+  type ExchangeDependencies,
+  type JudgedItem,
+} from '../exchange-batches.ts';
+import { TERM_PREFIX } from './glossary-actions.ts';
+import { glossaryError } from './glossary-failure.ts';
+import type { GlossaryThread } from './glossary-worker.ts';
+import type { ImportedTerm, TermImportOutcome } from './store/glossary-import.ts';
+import type { TermFields } from './store/stored-term.ts';
+import { givenTermId, newTermFieldsOf } from './term-fields.ts';
 
 const format = word(TERM_FORMAT_NAMES).optional();
 
@@ -35,5 +58,175 @@ export const GLOSSARY_EXPORT_JOB = {
   }),
 } as const satisfies JobDefinition;
 
-/** The jobs of the Glossary, in the order of the reference. */
 export const GLOSSARY_JOBS = [GLOSSARY_IMPORT_JOB, GLOSSARY_EXPORT_JOB] as const;
+
+interface Dependencies extends ExchangeDependencies {
+  readonly thread: GlossaryThread;
+  readonly languages: () => LanguagePair;
+  /** Called after an import with the new generation. */
+  readonly onChanged: (generation: number) => void;
+}
+
+type ImportContext = TaskContext<ArgumentsOf<typeof GLOSSARY_IMPORT_JOB>>;
+type ExportContext = TaskContext<ArgumentsOf<typeof GLOSSARY_EXPORT_JOB>>;
+
+const OUTCOMES = [
+  'added',
+  'updated',
+  'reviewed',
+  'unchanged',
+  'conflict',
+  'refused',
+  'left_out',
+  'other_languages',
+] as const;
+type Report = ImportReport<(typeof OUTCOMES)[number]>;
+
+/** Largest file: some million terms. */
+const MAX_BYTES = 2 ** 30;
+/** Terms of one transaction; the thread answers others between two. */
+const BATCH_TERMS = 100;
+/** Terms of one call of an export. */
+const PAGE_TERMS = 500;
+
+export function glossaryJobs(dependencies: Dependencies): readonly Job[] {
+  return [
+    implementJob(
+      GLOSSARY_IMPORT_JOB,
+      async (context) => await withTaskErrors(context.signal, () => importGlossary(dependencies, context)),
+    ),
+    implementJob(
+      GLOSSARY_EXPORT_JOB,
+      async (context) => await withTaskErrors(context.signal, () => exportGlossary(dependencies, context)),
+    ),
+  ];
+}
+
+async function withTaskErrors(signal: AbortSignal, run: () => Promise<TaskResult>): Promise<TaskResult> {
+  try {
+    return await run();
+  } catch (error) {
+    signal.throwIfAborted();
+    const known = glossaryError(error);
+    if (!(known instanceof ServiceError)) throw known;
+    const isUnavailable = known.code === 'backend_unavailable';
+    throw new TaskError(isUnavailable ? 'glossary_unavailable' : known.code, known.message, { cause: error });
+  }
+}
+
+async function exportGlossary(
+  { thread, languages, exchangeRoot, version }: Dependencies,
+  context: ExportContext,
+): Promise<TaskResult> {
+  const { args, signal } = context;
+  const pair = wantedLanguages(languages(), args);
+  const states = args.include.split(',') as ReviewStatus[];
+  const readPage = async (after: string) => {
+    const entries = await thread.page({ ...pair, after, states, limit: PAGE_TERMS }, { signal });
+    return { entries, next: entries.length < PAGE_TERMS ? null : (entries.at(-1)?.term_id ?? null) };
+  };
+  return await exportFile(exchangeRoot, context, {
+    formats: TERM_FORMAT_NAMES,
+    createWriter: (format) => TERM_FORMATS[format].createWriter(pair, version),
+    entries: () => entriesInPages<ReportedTerm, string>(context, '', readPage),
+    idOf: ({ term_id }) => term_id,
+  });
+}
+
+async function importGlossary(dependencies: Dependencies, context: ImportContext): Promise<TaskResult> {
+  const pair = wantedLanguages(dependencies.languages(), context.args);
+  return await importFile(dependencies, context, {
+    formats: TERM_FORMAT_NAMES,
+    maxBytes: MAX_BYTES,
+    createReader: (format) => TERM_FORMATS[format].createReader(pair),
+    apply: async (results) => await importTerms(dependencies, results, pair, context),
+  });
+}
+
+async function importTerms(
+  { thread, createId, clock, onChanged }: Dependencies,
+  results: AsyncIterable<ReadTermResult>,
+  pair: LanguagePair,
+  { args, reviewer, reason, signal }: ImportContext,
+): Promise<Report> {
+  const report = createImportReport(OUTCOMES);
+  let generation: number | null = null;
+  const judge = (result: ReadTermResult) =>
+    judgeResult(result, report, TERM_PREFIX + createId(), { pair, file: args.file, now: unixSeconds(clock) });
+  const store = async (terms: readonly ImportedTerm[]): Promise<readonly TermImportOutcome[]> => {
+    const answer = await thread.importTerms({
+      terms,
+      audit: {
+        reviewer: args.trusted ? reviewer : null,
+        reason: reason ?? `import of ${args.file}`,
+        tokenId: args.token_id,
+      },
+      isReviewed: args.trusted,
+      isDryRun: args.dry_run,
+      now: unixSeconds(clock),
+    });
+    ({ generation } = answer);
+    return answer.outcomes;
+  };
+  try {
+    await storeInBatches(results, { signal, report }, BATCH_TERMS, judge, store);
+  } finally {
+    // Once for all batches, because others look at their work again after each change.
+    if (generation !== null && !args.dry_run) onChanged(generation);
+  }
+  return report;
+}
+
+/** The term to import; none when the report says why. */
+function judgeResult(
+  result: ReadTermResult,
+  report: Report,
+  spareId: string,
+  source: Parameters<typeof newTermBody>[1],
+): JudgedItem<ImportedTerm>[] {
+  if (result.kind === 'other') report.add(result.line, 'other_languages');
+  if (result.kind === 'problem') report.add(result.line, 'refused', result.message);
+  if (result.kind !== 'term') return [];
+  const { term, line } = result;
+  try {
+    const given = givenTermId(term.term_id ?? undefined);
+    const entry = {
+      termId: given ?? spareId,
+      isOwnId: given?.startsWith(TERM_PREFIX) === true,
+      spareId,
+      fields: fieldsOf(newTermBody(term, source)),
+      status: term.review_status,
+    };
+    return [{ line, entry }];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    report.add(line, 'refused', describe(error));
+    return [];
+  }
+}
+
+function fieldsOf(body: BodyOf<'translation-glossary-add'>): TermFields {
+  // A file has no longer texts and lists than a request, so that an imported term can be changed later.
+  const parsed = ControlBodySchema.safeParse(body);
+  if (parsed.success) return newTermFieldsOf(body);
+  throw new ServiceError('invalid_request', 'the term is not valid', {
+    errors: fieldErrorsOf(parsed.error, 'field'),
+  });
+}
+
+function describe({ message, options: { errors = [] } }: ServiceError): string {
+  return errors.length === 0
+    ? message
+    : errors.map(({ pointer, message: why }) => `${pointer.slice(1)} ${why}`).join('; ');
+}
+
+/** The languages of a run: those that its arguments name, otherwise the configured ones. */
+function wantedLanguages(
+  configured: LanguagePair,
+  args: { readonly source_language?: string | undefined; readonly target_language?: string | undefined },
+): LanguagePair {
+  return {
+    sourceLanguage: args.source_language ?? configured.sourceLanguage,
+    targetLanguage: args.target_language ?? configured.targetLanguage,
+  };
+}

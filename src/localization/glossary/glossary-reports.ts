@@ -17,7 +17,7 @@ const NO_TERMS = {
 };
 
 /** The reports `translation.glossary.summary`, `translation.glossary.query` and `translation.glossary.diagnose`. */
-export function createGlossaryReports({
+export function glossaryReports({
   thread,
   files,
   languages,

@@ -1,3 +1,5 @@
+import type { ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
+import { OtherFiles } from '../other-database.ts';
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { messageOf } from '../../platform/errors.ts';
 import type { CallerOf } from '../../platform/threads/caller.ts';
@@ -10,10 +12,9 @@ import {
   type Diagnoses,
   type DiagnoseUnits,
   type DiagnosisRequest,
+  reportedTerm,
 } from './glossary-diagnosis.ts';
-import { createOtherGlossaries } from './other-glossaries.ts';
-import { reportedTerm, type ReportedTerm } from './reported-term.ts';
-import { openMainGlossary } from './store/glossary-database.ts';
+import { openMainGlossary, openOtherGlossary } from './store/glossary-database.ts';
 import {
   createGlossaryImport,
   type ImportTerms,
@@ -35,36 +36,33 @@ import {
 } from './store/glossary-writer.ts';
 import type { StoredTerm } from './store/stored-term.ts';
 
-/** The store as the rest of the program calls it. */
 export type GlossaryThread = CallerOf<GlossaryStore>;
 
 /** A file: the real path of another Glossary, or `null` for the main one. */
 export type GlossaryFile = string | null;
 
-/** The state of a file. */
-export type GlossarySummary = Pick<
-  ReportBodyOf<'translation.glossary.summary'>,
-  'counts' | 'generation' | 'pairs'
->;
+export interface GlossarySummary {
+  readonly counts: Record<string, number>;
+  readonly generation: number;
+  readonly pairs: ReportBodyOf<'translation.glossary.summary'>['pairs'];
+}
 
-/** A changed term, and the generation after the change. */
 export interface ChangedTerm {
   readonly term: ReportedTerm;
   readonly generation: number;
 }
 
-/** The code of an error that says that a file cannot be used. */
 export const UNAVAILABLE = 'glossary_unavailable';
 
 /** Failures of the disk that have a problem code of their own. The one of damage advises what is wrong for human work. */
 const DISK_FAILURES: ReadonlySet<string> = new Set(['data_full', 'data_io_error', 'data_read_only']);
 
-interface MainGlossary {
-  readonly reader: GlossaryReader;
+/** Most other files that are open together. */
+const MOST_OTHER_FILES = 2;
+
+interface MainGlossary extends OpenGlossary {
   readonly writer: GlossaryWriter;
   readonly importTerms: ImportTerms;
-  readonly diagnose: DiagnoseUnits;
-  close(): void;
 }
 
 /**
@@ -73,9 +71,8 @@ interface MainGlossary {
  */
 export class GlossaryStore {
   readonly #main: WorkFile<MainGlossary>;
-  readonly #others = createOtherGlossaries();
+  readonly #others = new OtherFiles(openOther, MOST_OTHER_FILES);
 
-  /** @param path of the main Glossary */
   constructor(path: string, clock: Clock) {
     this.#main = createWorkFile({
       path,
@@ -120,7 +117,6 @@ export class GlossaryStore {
     return this.#changing((writer) => writer.transition(transition));
   }
 
-  /** Imports terms into the main file. */
   importTerms(batch: TermImportBatch): {
     readonly outcomes: readonly TermImportOutcome[];
     readonly generation: number;
@@ -133,7 +129,6 @@ export class GlossaryStore {
     );
   }
 
-  /** Terms of the main file. */
   page(query: TermPageQuery): readonly ReportedTerm[] {
     return this.#reading(null, ({ reader }) =>
       reader.page(query).map((term) => reportedTerm({ term, history: [] })),
@@ -145,7 +140,7 @@ export class GlossaryStore {
     this.#main.close();
   }
 
-  #reading<T>(file: GlossaryFile, work: (glossary: Pick<MainGlossary, 'reader' | 'diagnose'>) => T): T {
+  #reading<T>(file: GlossaryFile, work: (glossary: OpenGlossary) => T): T {
     return named(() => (file === null ? this.#main.use(work) : this.#others.use(file, work)));
   }
 
@@ -162,7 +157,6 @@ export class GlossaryStore {
   }
 }
 
-/** Makes the store; nothing is opened yet. */
 export function createStore({
   path,
   clock = systemClock,
@@ -214,5 +208,22 @@ function named<T>(work: () => T): T {
     }
     if (failure === null) throw error;
     throw Object.assign(new Error(`${messageOf(error)}; ${failure.advice}`), { code: failure.code });
+  }
+}
+
+interface OpenGlossary {
+  readonly reader: GlossaryReader;
+  readonly diagnose: DiagnoseUnits;
+  close(): void;
+}
+
+function openOther(path: string): OpenGlossary {
+  const database = openOtherGlossary(path);
+  try {
+    const reader = createGlossaryReader(database);
+    return { reader, diagnose: createDiagnosis(reader), close: () => database.close() };
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }

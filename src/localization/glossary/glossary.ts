@@ -1,35 +1,36 @@
-import { isOfClosedThread, openThread, type Thread } from '../../platform/threads/thread.ts';
+import { isOfClosedThread, openThread, type Thread, ThreadError } from '../../platform/threads/thread.ts';
 import { join } from 'node:path';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { ActionEngine, DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import type { Publisher } from '../../engine/events/events.ts';
 import type { Job } from '../../engine/tasks/job.ts';
 import type { GlossaryChanged } from '../text-events.ts';
-import { createGlossaryActions } from './glossary-actions.ts';
-import { createGlossaryCheck } from './glossary-check.ts';
+import { glossaryActions } from './glossary-actions.ts';
 import type { GlossaryConfiguration } from './glossary-config.ts';
 import type { Diagnoses, DiagnosedUnit } from './glossary-diagnosis.ts';
-import { glossaryError } from './glossary-failure.ts';
-import { createGlossaryJobs } from './exchange-glossary.ts';
-import { createGlossaryReports } from './glossary-reports.ts';
+import { glossaryError, unavailableReason } from './glossary-failure.ts';
+import { glossaryJobs } from './glossary-jobs.ts';
+import { glossaryReports } from './glossary-reports.ts';
 import { createGlossaryFiles, mainGlossaryPath } from './glossary-files.ts';
 import type { GlossaryStore, GlossarySummary } from './glossary-worker.ts';
+import { messageOf } from '../../platform/errors.ts';
+import { checkStructureInThread } from '../../engine/database/structure-thread.ts';
 
 interface GlossaryOptions {
   readonly dataDirectory: string;
   readonly configuration: () => GlossaryConfiguration;
   readonly languages: () => LanguagePair;
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly createId: () => string;
   readonly exchangeRoot: () => string;
   readonly version: string;
-  /** Hears of each change of the main Glossary. */
   readonly events: Publisher<GlossaryChanged>;
   readonly thread?: Thread<GlossaryStore>;
 }
@@ -44,7 +45,6 @@ interface UnitsToDiagnose {
   readonly withoutConstraints?: boolean;
 }
 
-/** The Glossary for the other parts of the daemon. */
 export interface GlossaryPort {
   /**
    * Compares texts and their translations with the Glossary.
@@ -57,7 +57,6 @@ export interface GlossaryPort {
   generation(): number | null;
 }
 
-/** Terms, their reviews, and what they demand of translations. */
 export interface Glossary extends GlossaryPort {
   readonly jobs: readonly Job[];
   readonly reports: readonly DefinedReport[];
@@ -67,7 +66,6 @@ export interface Glossary extends GlossaryPort {
   latestSummary(): GlossarySummary | null;
   /** Opens the main Glossary, so that its state is known. Called at the start. */
   open(): Promise<void>;
-  /** Ends the thread. */
   close(): Promise<void>;
 }
 
@@ -105,9 +103,9 @@ export function createGlossary(options: GlossaryOptions): Glossary {
   };
 
   return {
-    jobs: createGlossaryJobs({ ...options, thread, onChanged: noteChange }),
-    reports: createGlossaryReports({ thread, files, languages, rules }),
-    actions: createGlossaryActions({ ...options, thread, files, onChanged: noteChange }),
+    jobs: glossaryJobs({ ...options, thread, onChanged: noteChange }),
+    reports: glossaryReports({ thread, files, languages, rules }),
+    actions: glossaryActions({ ...options, thread, files, onChanged: noteChange }),
     check: createGlossaryCheck({
       path,
       summary: refresh,
@@ -161,4 +159,67 @@ function openGlossaryThread(path: string): Thread<GlossaryStore> {
     data: { path },
     limits: THREAD_LIMITS,
   });
+}
+
+/** Checking the structure reads the whole file, so a result is reused for this time. */
+const STRUCTURE_EVERY_MS = 3_600_000;
+
+/** The doctor check `database.glossary`: whether the file can be used, and is sound. */
+export function createGlossaryCheck({
+  path,
+  summary,
+  damage,
+  clock,
+  checkStructure = checkStructureInThread,
+}: {
+  readonly path: string;
+  readonly summary: (signal: AbortSignal) => Promise<GlossarySummary>;
+  /** Which value of the file is damaged; `null` while none was read. */
+  readonly damage: () => Promise<string | null>;
+  readonly clock: Clock;
+  readonly checkStructure?: (path: string) => Promise<string | null>;
+}): DoctorCheck {
+  // The structure is checked when the file is opened.
+  let checkedAt = clock.monotonic();
+  let finding: string | null = null;
+  let isChecking = false;
+  const check = async (): Promise<void> => {
+    isChecking = true;
+    try {
+      finding = await checkStructure(path);
+      checkedAt = clock.monotonic();
+    } catch (error) {
+      // A thread that could not do its work says nothing about the file.
+      if (!(error instanceof ThreadError)) finding = messageOf(error);
+    } finally {
+      isChecking = false;
+    }
+  };
+  return {
+    id: 'database.glossary',
+    atStart: true,
+    run: async (signal) => {
+      let state: GlossarySummary;
+      let damaged: string | null;
+      try {
+        state = await summary(signal);
+        damaged = await damage();
+      } catch (error) {
+        signal.throwIfAborted();
+        return { status: 'failing', message: unavailableReason(error) };
+      }
+      const isDue = finding !== null || clock.monotonic() - checkedAt >= STRUCTURE_EVERY_MS;
+      if (isDue && !isChecking) void check();
+      const found = finding ?? damaged;
+      if (found !== null) {
+        return {
+          status: 'failing',
+          message: `the Glossary ${path} is damaged: ${found}; stop the daemon and restore it from a backup with "slipway restore --database glossary"`,
+        };
+      }
+      const { counts, generation } = state;
+      const terms = Object.entries(counts).map(([status, count]) => `${count} ${status}`);
+      return { status: 'ok', message: `sound, terms: ${terms.join(', ')}; generation ${generation}` };
+    },
+  };
 }

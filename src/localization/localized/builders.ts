@@ -1,15 +1,14 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../platform/process/clock.ts';
+import { processBounds } from '../parse/process/container-processes.ts';
 import { loadTaskRules } from '../parse/parse-task.ts';
 import type { ParseConfiguration } from '../parse/rules/parse-config.ts';
-import type { CatalogsConfiguration } from './catalogs/catalogs-config.ts';
+import type { CatalogsConfiguration } from './localized-config.ts';
 import { createCatalogRewriter, type SearchMemory } from './catalogs/catalog-rewriter.ts';
 import type { Builders } from './channel.ts';
 import { createContainerPatcher } from './patch/container-patcher.ts';
 import { WORK_FOLDER } from './publish/publish-texts.ts';
-
-const MEBIBYTE = 1024 * 1024;
+import { rm } from '../../platform/files/file-changes.ts';
 
 /**
  * Creates the function that prepares the patcher and the rewriter of catalogs with the rules that apply now. Their processes have the
@@ -30,24 +29,22 @@ export function createBuilders(options: {
   void rm(memory.listPath, { force: true }).catch(() => undefined);
   return async () => {
     const parse = options.parse();
-    const rules = await loadTaskRules(parse);
-    const { processes, memoryMebibytes, timeoutSeconds } = parse;
-    const limits = {
-      rules,
+    const catalogs = options.catalogs();
+    const processes = {
+      ...processBounds(parse),
+      rules: await loadTaskRules(parse),
       scratchDirectory: join(dataDirectory, WORK_FOLDER),
-      memoryBytes: memoryMebibytes * MEBIBYTE,
       clock,
     };
-    const catalogs = options.catalogs();
     return {
-      openPatcher: () => createContainerPatcher({ ...limits, timeoutMs: timeoutSeconds * 1000, processes }),
+      openPatcher: () => createContainerPatcher(processes),
       rewriter: createCatalogRewriter({
-        ...limits,
+        ...processes,
         timeoutMs: catalogs.timeoutSeconds * 1000,
         catalogs,
         memory,
       }),
-      concurrency: processes,
+      concurrency: parse.processes,
     };
   };
 }

@@ -14,8 +14,8 @@ import type { Freezer } from './freeze/freezer.ts';
 import type { PublishPolicy } from './freeze/frozen-release.ts';
 import type { ContainerPatcher } from './patch/container-patcher.ts';
 import type { RollbackRecords } from './rollback/rollback-records.ts';
+import { oneRow, prepareAll, type SqlDatabase } from '../../releases/records/sql.ts';
 
-/** What publishing and rolling back work with. */
 export interface LocalizedChannel {
   readonly engine: TaskEngine;
   readonly releases: ReleaseRepository;
@@ -26,7 +26,6 @@ export interface LocalizedChannel {
   readonly pool: HashPool;
   readonly clock: Clock;
   readonly failpoints: Failpoints;
-  /** Root of the snapshot volume. */
   readonly root: string;
   readonly dataDirectory: string;
   readonly exchangeRoot: () => string;
@@ -51,7 +50,7 @@ export interface Builders {
 }
 
 /** The objects of patched containers by patch key. Equal keys have equal bytes, so an object in the store is used again. */
-export interface PatchedContainers {
+interface PatchedContainers {
   find(patchKey: Blake3Hex): Promise<KnownObject | null>;
   record(patchKey: Blake3Hex, object: KnownObject, nowSeconds: number): void;
   /** Forgets keys whose objects are no longer known. */
@@ -97,17 +96,46 @@ export const LOCALIZED_FAILPOINTS = [
   'localized.tasks.marked',
 ] as const;
 
-/** The same of a rollback. */
 export const ROLLBACK_FAILPOINTS = [
   'localized.rollback.recorded',
   'localized.rollback.switched',
   'localized.rollback.held',
 ] as const;
 
-/** Reaches a failpoint. */
 export function hit(
   { failpoints }: { readonly failpoints: Failpoints },
   name: (typeof LOCALIZED_FAILPOINTS | typeof ROLLBACK_FAILPOINTS)[number],
 ): void {
   failpoints.hit(name);
 }
+
+export function patchedContainers(
+  database: SqlDatabase,
+  objects: ObjectRegistry,
+  writer: SnapshotWriter,
+): PatchedContainers {
+  const statements = prepareAll(database, SQL);
+  return {
+    find: async (patchKey) => {
+      const row = oneRow<{ blake3: Blake3Hex }>(statements.find, { patch_key: patchKey });
+      const object = row === null ? null : objects.get(row.blake3);
+      if (object === null || !object.sound) return null;
+      return (await writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
+    },
+    record: (patchKey, { blake3, size }, nowSeconds) => {
+      statements.record.run({ patch_key: patchKey, blake3, size, now: nowSeconds });
+    },
+    forgetLost: () => {
+      statements.forgetLost.run();
+    },
+  };
+}
+
+const SQL = {
+  find: 'SELECT blake3 FROM patched_container WHERE patch_key = :patch_key',
+  record: `INSERT INTO patched_container (patch_key, blake3, size, patched_at)
+    VALUES (:patch_key, :blake3, :size, :now)
+    ON CONFLICT (patch_key) DO UPDATE SET blake3 = excluded.blake3, size = excluded.size, patched_at = excluded.patched_at`,
+  forgetLost:
+    'DELETE FROM patched_container WHERE NOT EXISTS (SELECT 1 FROM known_object o WHERE o.blake3 = patched_container.blake3)',
+} as const;

@@ -1,7 +1,54 @@
 import { z } from 'zod';
 import { globSchema } from '../../platform/config/glob-schema.ts';
 import { PUBLISHABLE_STATES } from '../../domain/translation/publish-outcome.ts';
-import { catalogsConfigurationSchema } from './catalogs/catalogs-config.ts';
+import { RULE_ENCODINGS } from '../parse/rules/parse-config.ts';
+
+const globs = z.array(globSchema).max(64);
+const fieldName = z.string().min(1).max(256);
+
+export const catalogListSchema = z.strictObject({
+  files: globs
+    .min(1)
+    .describe('Globs of destinations; a file in an archive follows it behind `!/` (`a.zip!/list.json`).'),
+  format: z.enum(['json', 'csv', 'tsv']).describe('The format of the list; a table needs a row of names.'),
+  encoding: z.enum(RULE_ENCODINGS).default('utf-8').describe('The encoding of the list.'),
+  folder: z
+    .string()
+    .max(1024)
+    .regex(/^(?:[^/].*\/)?$/, 'must be empty, or a folder with "/" at its end and not at its start')
+    .optional()
+    .describe('The folder of the listed files, empty for the root. Default: the folder of the list.'),
+  path: fieldName.describe('The member or column with the path of a file.'),
+  size: z.array(fieldName).max(8).default([]).describe('The members or columns with its size in bytes.'),
+  checksums: z
+    .array(fieldName)
+    .max(8)
+    .default([])
+    .describe('The members or columns with its checksums. Their algorithm is found by trying.'),
+});
+
+export const catalogsConfigurationSchema = z.strictObject({
+  lists: z
+    .array(catalogListSchema)
+    .max(64)
+    .default([])
+    .describe('Lists of files with sizes and checksums that no built-in plug-in knows.'),
+  timeoutSeconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(3600)
+    .describe(
+      'Longest time in which the catalogs of one release are found and rewritten; the process is killed after it and nothing is published.',
+    ),
+  ignore: globs
+    .default([])
+    .describe(
+      'Globs of files that are not catalogs, although they state the name of a patched file with its size or checksum. An archive stands for all that is in it.',
+    ),
+});
+
+export type CatalogsConfiguration = z.output<typeof catalogsConfigurationSchema>;
 
 export const localizedConfigurationSchema = z.strictObject({
   minState: z
@@ -39,5 +86,4 @@ export const localizedConfigurationSchema = z.strictObject({
     .describe('Catalogs of releases: files that state the sizes and checksums of others.'),
 });
 
-/** The parsed `localized` section. */
 export type LocalizedConfiguration = z.output<typeof localizedConfigurationSchema>;

@@ -6,12 +6,10 @@ import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
 import { TaskError } from '../../engine/tasks/task.ts';
 import { publishedLast } from '../../releases/records/release-repository.ts';
-import { createAutomation, type Automation } from './automation/automation.ts';
-import type { FollowFacts } from './automation/follow-rules.ts';
-import type { LocalizedChannel } from './channel.ts';
-import { createPatchedContainers } from './publish/patched-containers.ts';
-import { createPublishAction } from './publish/publish-action.ts';
-import { createPublishTask, publishAutomatically } from './publish/publish-task.ts';
+import { createAutomation, type AutomationControl } from './automation/automation.ts';
+import type { FollowedTexts } from './automation/follow-rules.ts';
+import { type LocalizedChannel, patchedContainers } from './channel.ts';
+import { publishAction, publishJob, publishAutomatically } from './publish/publish-task.ts';
 import { markTasks } from './publish/publish-texts.ts';
 import {
   finishRollbacks,
@@ -20,8 +18,12 @@ import {
   takenBackBy,
   withdrawalBlockers,
 } from './rollback/rollback-effect.ts';
-import { createRollbackRecords, type RollbackRecords } from './rollback/rollback-records.ts';
-import { createRollbackAction, createRollbackTask } from './rollback/rollback-task.ts';
+import {
+  createRollbackRecords,
+  type RollbackDecision,
+  type RollbackRecords,
+} from './rollback/rollback-records.ts';
+import { rollbackAction, rollbackJob } from './rollback/rollback-task.ts';
 
 type PublishBlocker = ReportBodyOf<'translation.status'>['publish_blockers'][number];
 
@@ -29,13 +31,13 @@ export interface Localized {
   readonly jobs: readonly Job[];
   readonly actions: readonly DefinedAction[];
   readonly rollbacks: RollbackRecords;
-  readonly rollbackOf: (releaseId: string) => ReturnType<RollbackRecords['takenBackBy']>;
+  readonly rollbackOf: (releaseId: string) => RollbackDecision | null;
   /** Records the effect of a rollback that could not. Called at the start. @throws the error of the database */
   readonly recordRollback: () => void;
   /** The blockers of every publish, whatever the texts are. */
   readonly publishBlockers: () => readonly PublishBlocker[];
   readonly checks: readonly DoctorCheck[];
-  readonly automation: Omit<Automation, 'job' | 'check'>;
+  readonly automation: AutomationControl;
 }
 
 interface LocalizedOptions extends Omit<LocalizedChannel, 'rollbacks' | 'patched'> {
@@ -43,8 +45,7 @@ interface LocalizedOptions extends Omit<LocalizedChannel, 'rollbacks' | 'patched
   /** Where the localized channel is copied from; `null` when it is made here. */
   readonly mirroredFrom: () => string | null;
   readonly configuration: () => { readonly auto: boolean };
-  /** The releases that index and tasks are built for, and the states of the units. */
-  readonly work: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
+  readonly work: () => FollowedTexts;
   readonly refreshTexts: () => Promise<unknown>;
   readonly triggers: readonly string[];
   readonly edits: readonly string[];
@@ -52,21 +53,11 @@ interface LocalizedOptions extends Omit<LocalizedChannel, 'rollbacks' | 'patched
 }
 
 /** Opens the localized channel over releases and texts; nothing runs yet. While the channel is a copy, its jobs and actions are refused. */
-export function openLocalized({
-  database,
-  mirroredFrom,
-  configuration,
-  work,
-  refreshTexts,
-  triggers,
-  edits,
-  logger,
-  ...given
-}: LocalizedOptions): Localized {
+export function openLocalized(options: LocalizedOptions): Localized {
+  const { database, mirroredFrom, engine, releases } = options;
   const rollbacks = createRollbackRecords(database);
-  const patched = createPatchedContainers(database, given.objects, given.writer);
-  const channel: LocalizedChannel = { ...given, rollbacks, patched };
-  const { engine, releases } = channel;
+  const patched = patchedContainers(database, options.objects, options.writer);
+  const channel: LocalizedChannel = { ...options, rollbacks, patched };
   const copied = (): string | null => {
     const origin = mirroredFrom();
     return origin === null ? null : `the localized channel is copied from ${origin}`;
@@ -76,18 +67,9 @@ export function openLocalized({
     if (copy !== null) throw new TaskError('channel_mirrored', `${copy}; publish and roll back there`);
   };
   const automation = createAutomation({
-    engine,
-    configuration,
-    releases,
+    ...options,
     rollbacks,
-    refreshTexts,
-    triggers,
-    edits,
-    logger,
-    policy: channel.policy,
-    writer: channel.writer,
-    clock: channel.clock,
-    texts: work,
+    texts: options.work,
     // A rollback whose task waits or runs finishes itself.
     finishRollbacks: async () => await finishRollbacks(channel, (rollback) => !isLive(engine, rollback)),
     publish: async (context, automatic) => await publishAutomatically(channel, context, automatic),
@@ -97,10 +79,10 @@ export function openLocalized({
   const { check } = automation;
   return {
     jobs: [
-      ...[createPublishTask(channel), createRollbackTask(channel)].map((job) => onlyIf(requireOwn, job)),
+      ...[publishJob(channel), rollbackJob(channel)].map((job) => onlyIf(requireOwn, job)),
       automation.job,
     ],
-    actions: [createPublishAction(channel), createRollbackAction(channel)].map((action) => ({
+    actions: [publishAction(channel), rollbackAction(channel)].map((action) => ({
       ...action,
       accept: async (body, request) => await action.accept(body, request, requireOwn),
     })),

@@ -1,9 +1,10 @@
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import type { Caller } from '../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import { memoryActionError, refusalError } from './memory-failure.ts';
 import type { MemoryThread } from './memory-worker.ts';
@@ -11,12 +12,12 @@ import { blockingFindings } from './target-check.ts';
 
 interface MemoryActionDependencies {
   readonly thread: MemoryThread;
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly clock: Clock;
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
-export function createMemoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
+export function memoryActions(dependencies: MemoryActionDependencies): readonly DefinedAction[] {
   const { engine } = dependencies;
   return [
     defineAction(engine, 'translation-memory-confirm', {

@@ -14,9 +14,8 @@ export const memoryConfigurationSchema = z.strictObject({
     .record(z.string().min(1).max(1024), z.int().min(0).max(100))
     .default({})
     .describe(
-      'Points that the matches of another file lose, by its path in memory.root. A match below 100 is never reused by itself.',
+      'Points that the matches of another file lose, by its path in memory.root. A match below 100 is never reused automatically.',
     ),
 });
 
-/** The parsed `memory` section. */
 export type MemoryConfiguration = z.output<typeof memoryConfigurationSchema>;

@@ -8,7 +8,6 @@ import { errorCode } from '../../platform/files/error-code.ts';
 export const RESTORE_ADVICE =
   'the file is left as it is; correct the cause, or stop the daemon and restore memory.db from a backup with "slipway restore --database memory"';
 
-/** Converts an error of the thread to the answer of a report. */
 export function memoryReportError(error: unknown): ServiceError {
   if (errorCode(error) === 'file_not_found') {
     return missingFileError('translation_memory_path', messageOf(error), error);
@@ -18,19 +17,16 @@ export function memoryReportError(error: unknown): ServiceError {
   return new ServiceError('backend_unavailable', unavailableReason(error), { cause: error });
 }
 
-/** Converts an error of the thread to the answer of an action. */
 export function memoryActionError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (errorCode(error) !== 'file_not_found') return memoryReportError(error);
   return new ServiceError('file_not_found', messageOf(error), { cause: error });
 }
 
-/** Converts the refusal of a change to the answer of an action. */
 export function refusalError({ code, message }: MemoryRefusal): ServiceError {
   return new ServiceError(code, message);
 }
 
-/** Why the Translation Memory cannot be used, and what to do. */
 export function unavailableReason(error: unknown): string {
   const isMissing = errorCode(error) === 'file_not_found';
   return `the Translation Memory cannot be used: ${messageOf(error)}${isMissing ? '' : `; ${RESTORE_ADVICE}`}`;

@@ -2,11 +2,59 @@ import { z } from 'zod';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { checkStructureInThread } from '../../engine/database/structure-thread.ts';
-import { implementJob, type Job, type JobDefinition } from '../../engine/tasks/job.ts';
-import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
-import { exportMemory, importMemory, type MemoryExchangeDependencies } from './exchange-memory.ts';
-import { MEMORY_EXPORT_JOB, MEMORY_IMPORT_JOB } from './memory-exchange-jobs.ts';
+import { implementJob, type Job, type JobDefinition, type ArgumentsOf } from '../../engine/tasks/job.ts';
+import { TaskError, type TaskResult, type TaskContext } from '../../engine/tasks/task.ts';
 import { unavailableReason } from './memory-failure.ts';
+import { word } from '../../contract/actions/field-schemas.ts';
+import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
+import { MEMORY_FORMAT_NAMES, MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
+import {
+  EXCHANGE_JOB,
+  FILE_ARGUMENTS,
+  IMPORT_ARGUMENTS,
+  statesArgument,
+} from '../../engine/exchange/exchange-arguments.ts';
+import { isSameLanguage } from '../../domain/text/language-tag.ts';
+import type { LanguagePair, MemoryRecord, MemoryState } from '../../domain/memory/memory-record.ts';
+import type { ReadMemoryRecord, TmxUnit } from '../../exchange/tmx/tmx-record.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
+import { exportFile } from '../../engine/exchange/export-file.ts';
+import { importFile } from '../../engine/exchange/import-file.ts';
+import { createImportReport, type ImportReport } from '../../engine/exchange/import-report.ts';
+import {
+  entriesInPages,
+  storeInBatches,
+  type ExchangeDependencies,
+  type JudgedItem,
+} from '../exchange-batches.ts';
+import type { MemoryThread } from './memory-worker.ts';
+import type { ImportedRecord } from './store/memory-store.ts';
+import { blockingFindings } from './target-check.ts';
+
+const format = word(MEMORY_FORMAT_NAMES).optional();
+
+export const MEMORY_IMPORT_JOB = {
+  ...EXCHANGE_JOB,
+  kind: 'memory-import',
+  summary:
+    'Imports a TMX or JSON lines file from `exchange.root` into the Translation Memory: as candidates, or as trusted records with `trusted=true` and `reviewer=`. The same file again changes nothing.',
+  scope: 'translate',
+  reviewSwitches: ['trusted'],
+  arguments: z.strictObject({ ...IMPORT_ARGUMENTS, format }),
+} as const satisfies JobDefinition;
+
+export const MEMORY_EXPORT_JOB = {
+  ...EXCHANGE_JOB,
+  kind: 'memory-export',
+  summary:
+    'Writes the records of the Translation Memory to a TMX or JSON lines file in `exchange.root`; `include` names their states.',
+  scope: 'translate',
+  arguments: z.strictObject({
+    ...FILE_ARGUMENTS,
+    format,
+    include: statesArgument(MEMORY_STATES, ['trusted', 'candidate']),
+  }),
+} as const satisfies JobDefinition;
 
 export const MEMORY_MAINTAIN_JOB = {
   kind: 'memory-maintain',
@@ -20,7 +68,6 @@ export const MEMORY_MAINTAIN_JOB = {
   storeLock: 'none',
 } as const satisfies JobDefinition;
 
-/** The jobs of the Translation Memory, in the order of the reference. */
 export const MEMORY_JOBS = [MEMORY_MAINTAIN_JOB, MEMORY_IMPORT_JOB, MEMORY_EXPORT_JOB] as const;
 
 interface MemoryJobDependencies extends MemoryExchangeDependencies {
@@ -29,8 +76,7 @@ interface MemoryJobDependencies extends MemoryExchangeDependencies {
   readonly onChecked: (finding: string | null) => void;
 }
 
-/** Creates the jobs of the Translation Memory. */
-export function createMemoryJobs(dependencies: MemoryJobDependencies): readonly Job[] {
+export function memoryJobs(dependencies: MemoryJobDependencies): readonly Job[] {
   return [
     implementJob(
       MEMORY_MAINTAIN_JOB,
@@ -66,4 +112,150 @@ async function withTaskErrors(signal: AbortSignal, run: () => Promise<TaskResult
     if (error instanceof TaskError || errorCode(error) !== 'unavailable') throw error;
     throw new TaskError('memory_unavailable', messageOf(error), { cause: error });
   }
+}
+
+interface MemoryExchangeDependencies extends ExchangeDependencies {
+  readonly thread: MemoryThread;
+  readonly pair: () => LanguagePair;
+}
+
+type ImportContext = TaskContext<ArgumentsOf<typeof MEMORY_IMPORT_JOB>>;
+type ExportContext = TaskContext<ArgumentsOf<typeof MEMORY_EXPORT_JOB>>;
+
+const OUTCOMES = [
+  'added',
+  'confirmed',
+  'unchanged',
+  'conflict',
+  'refused',
+  'left_out',
+  'other_languages',
+] as const;
+type Report = ImportReport<(typeof OUTCOMES)[number]>;
+
+/** Largest file: some five million records. */
+const MAX_BYTES = 4 * 2 ** 30;
+/** Records of one transaction; the thread answers others between two. */
+const BATCH_RECORDS = 200;
+/** Records of one call of an export. */
+const PAGE_RECORDS = 500;
+
+/** Writes the records of a pair of languages to a file. @throws TaskError */
+async function exportMemory(
+  { thread, pair, exchangeRoot, version }: MemoryExchangeDependencies,
+  context: ExportContext,
+): Promise<TaskResult> {
+  const { args, signal } = context;
+  const languages = wantedPair(pair(), args);
+  const states = args.include.split(',') as MemoryState[];
+  const readPage = async (after: number) => {
+    const page = await thread.page({ ...languages, after, states, limit: PAGE_RECORDS }, { signal });
+    return { entries: page.records, next: page.next };
+  };
+  return await exportFile(exchangeRoot, context, {
+    formats: MEMORY_FORMAT_NAMES,
+    createWriter: (format) => MEMORY_FORMATS[format].createWriter(languages.source_language, version),
+    entries: () => entriesInPages<MemoryRecord, number>(context, 0, readPage),
+    idOf: ({ record_id }) => record_id,
+  });
+}
+
+/**
+ * Imports a file into the Translation Memory. The whole file is read before anything is changed.
+ *
+ * @throws TaskError
+ */
+async function importMemory(
+  dependencies: MemoryExchangeDependencies,
+  context: ImportContext,
+): Promise<TaskResult> {
+  return await importFile(dependencies, context, {
+    formats: MEMORY_FORMAT_NAMES,
+    maxBytes: MAX_BYTES,
+    createReader: (format) => MEMORY_FORMATS[format].createReader(),
+    apply: async (units) => await importUnits(dependencies, units, context),
+  });
+}
+
+async function importUnits(
+  { thread, clock, createId, pair }: MemoryExchangeDependencies,
+  units: AsyncIterable<TmxUnit>,
+  { args, reviewer, reason, signal }: ImportContext,
+): Promise<Report> {
+  const report = createImportReport(OUTCOMES);
+  const languages = wantedPair(pair(), args);
+  const judge = (unit: TmxUnit): readonly JudgedItem<ImportedRecord>[] => {
+    if (unit.kind !== 'problem') {
+      return unit.records.flatMap((read) => {
+        const entry = judgeRecord(read, languages, args, createId, report);
+        return entry === null ? [] : { line: read.line, entry };
+      });
+    }
+    report.add(unit.line, 'refused', unit.message);
+    return [];
+  };
+  await storeInBatches(units, { signal, report }, BATCH_RECORDS, judge, async (records) => {
+    const note = {
+      reviewer: reviewer ?? '',
+      tokenId: args.token_id,
+      reason: reason ?? `import of ${args.file}`,
+      at: unixSeconds(clock),
+    };
+    return await thread.importRecords({ records, note, isDryRun: args.dry_run });
+  });
+  return report;
+}
+
+/** The record to import, or `null` when the report says why there is none. */
+function judgeRecord(
+  read: ReadMemoryRecord,
+  pair: LanguagePair,
+  args: ImportContext['args'],
+  createId: () => string,
+  report: Report,
+): ImportedRecord | null {
+  const isOfPair =
+    isSameLanguage(read.source_language, pair.source_language) &&
+    isSameLanguage(read.target_language, pair.target_language);
+  if (!isOfPair) {
+    report.add(read.line, 'other_languages');
+    return null;
+  }
+  if (read.state === 'superseded' || read.state === 'rejected') {
+    report.add(read.line, 'left_out');
+    return null;
+  }
+  const wantsTrust = args.trusted && read.state !== 'candidate';
+  const texts = { source: read.source_text, target: read.target_text };
+  const languages = { sourceLanguage: pair.source_language, targetLanguage: pair.target_language };
+  const findings = wantsTrust ? blockingFindings({ ...texts, ...languages }) : [];
+  if (findings.length > 0) {
+    report.add(
+      read.line,
+      'refused',
+      `a trusted record must have no blocking finding: ${findings.join('; ')}`,
+    );
+    return null;
+  }
+  return {
+    ...pair,
+    record_id: `tm_${createId()}`,
+    source_text: read.source_text,
+    target_text: read.target_text,
+    context: read.context,
+    provenance: { ...read.provenance, origin: 'import' },
+    author: { kind: 'import', tokenId: args.token_id },
+    isTrusted: wantsTrust,
+  };
+}
+
+/** The languages of a run: those that its arguments name, otherwise the configured ones. */
+function wantedPair(
+  configured: LanguagePair,
+  args: { readonly source_language?: string | undefined; readonly target_language?: string | undefined },
+): LanguagePair {
+  return {
+    source_language: args.source_language ?? configured.source_language,
+    target_language: args.target_language ?? configured.target_language,
+  };
 }

@@ -9,7 +9,6 @@ import { blockingFindings, withholdBlocked } from './target-check.ts';
 
 interface MemoryReportDependencies {
   readonly thread: MemoryThread;
-  /** Name of the main file, for reports. */
   readonly mainFile: string;
   readonly pair: () => LanguagePair;
   /** Points that the matches of a file lose. */
@@ -21,7 +20,7 @@ const NO_COUNTS = { candidate: 0, trusted: 0, superseded: 0, rejected: 0, confli
 const MODE_KEY = 'mode';
 
 /** The reports `translation.memory.summary`, `.query` and `.conflicts`. */
-export function createMemoryReports(dependencies: MemoryReportDependencies): readonly DefinedReport[] {
+export function memoryReports(dependencies: MemoryReportDependencies): readonly DefinedReport[] {
   const { thread, mainFile } = dependencies;
   return [
     defineReport('translation.memory.summary', async ({ translation_memory_path: path = null }, signal) => {

@@ -13,8 +13,7 @@ import type { CallerOf } from '../../platform/threads/caller.ts';
 import type { CallContext } from '../../platform/threads/serve.ts';
 import type { RecordsSuperseded } from '../text-events.ts';
 import type { ConcordanceQuery } from './store/concordance.ts';
-import { createMemoryFiles, type MemoryFiles, type MemoryPaths } from './store/memory-files.ts';
-import { MemoryFileError } from './store/memory-file-error.ts';
+import { MemoryFiles, type MemoryPaths, MemoryFileError } from './store/memory-files.ts';
 import type { MemoryLookup } from './store/memory-lookup.ts';
 import type {
   ChangedRecord,
@@ -23,7 +22,7 @@ import type {
   ResolvedConflict,
   ResolveRequest,
 } from './store/memory-changes.ts';
-import type { ImportBatch, ImportOutcome } from './store/memory-import.ts';
+import type { ImportBatch, ImportOutcome, ReadableStore } from './store/memory-store.ts';
 import type {
   HistoryEntry,
   MemoryConflicts,
@@ -31,11 +30,9 @@ import type {
   RecordPage,
   RecordPageQuery,
 } from './store/memory-reads.ts';
-import type { ReadableStore } from './store/memory-store.ts';
 import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
 import { createTextIndexing } from './text-indexing.ts';
 
-/** The store as the rest of the program calls it. */
 export type MemoryThread = CallerOf<MemoryStore>;
 
 interface InFile {
@@ -44,7 +41,6 @@ interface InFile {
 
 type Changing<Value> = Result<Value, MemoryRefusal> & { readonly event: RecordsSuperseded | null };
 
-/** The answer for one text. */
 export interface MemoryAnswer<R extends MatchRecord = MatchRecord> {
   readonly decision: MatchDecision | 'none';
   readonly matches: readonly MemoryMatch<R>[];
@@ -62,7 +58,7 @@ export class MemoryStore {
   readonly #indexing = createTextIndexing(() => this.#indexSome() > 0);
 
   constructor(paths: MemoryPaths, clock: Clock) {
-    this.#files = createMemoryFiles(paths, clock);
+    this.#files = new MemoryFiles(paths, clock);
     // A process that ended may have left records that are not indexed.
     this.#indexing.changed();
   }
@@ -81,7 +77,6 @@ export class MemoryStore {
     );
   }
 
-  /** Looks one text up, and reads the whole records of its matches. */
   query({
     path,
     lookup,
@@ -212,7 +207,6 @@ export class MemoryStore {
   }
 }
 
-/** Makes the store; nothing is opened yet. */
 export function createStore({
   clock = systemClock,
   ...paths

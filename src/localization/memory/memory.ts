@@ -1,25 +1,27 @@
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { basename, join } from 'node:path';
 import type { LanguagePair } from '../../domain/memory/memory-record.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import { publishEvents, type Publisher } from '../../engine/events/events.ts';
 import type { RecordsSuperseded } from '../text-events.ts';
-import type { ActionEngine, DefinedAction } from '../../engine/define-action.ts';
+import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
-import { createMemoryActions } from './memory-actions.ts';
-import { createMemoryCheck } from './memory-check.ts';
+import { memoryActions } from './memory-actions.ts';
 import type { MemoryConfiguration } from './memory-config.ts';
-import { createMemoryJobs } from './memory-jobs.ts';
-import { createMemoryReports } from './memory-reports.ts';
-import type { MemoryStore } from './memory-worker.ts';
+import { memoryJobs } from './memory-jobs.ts';
+import { memoryReports } from './memory-reports.ts';
+import type { MemoryStore, MemoryThread } from './memory-worker.ts';
 import type { MemoryCounts } from './store/memory-reads.ts';
 import { createTranslationMemory, type TranslationMemory } from './translation-memory.ts';
+import { countText } from '../../domain/count-text.ts';
+import { RESTORE_ADVICE, unavailableReason } from './memory-failure.ts';
 
 interface MemoryOptions {
   readonly dataDirectory: string;
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   /** `root` is used as it is at the start. */
   readonly configuration: () => MemoryConfiguration;
   readonly pair: () => LanguagePair;
@@ -38,13 +40,11 @@ export interface Memory {
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly check: DoctorCheck;
-  /** For other parts of the daemon. */
   readonly translationMemory: TranslationMemory;
   /** The counts as they were last read; `null` before that, and while the file cannot be used. */
   latestCounts(): MemoryCounts | null;
   /** Counts the conflicts in the main file; `null` when it cannot be used. @throws the signal's reason */
   openConflicts(signal: AbortSignal): Promise<number | null>;
-  /** Closes the files and ends the thread. */
   close(): Promise<void>;
 }
 
@@ -63,16 +63,16 @@ export function createMemory(options: MemoryOptions): Memory {
   let latest: MemoryCounts | null = null;
   let finding: string | null = null;
   return {
-    reports: createMemoryReports({ ...shared, mainFile: basename(main) }),
-    actions: createMemoryActions(shared),
-    jobs: createMemoryJobs({
+    reports: memoryReports({ ...shared, mainFile: basename(main) }),
+    actions: memoryActions(shared),
+    jobs: memoryJobs({
       ...shared,
       path: main,
       onChecked: (found) => {
         finding = found;
       },
     }),
-    check: createMemoryCheck({
+    check: memoryCheck({
       thread,
       finding: () => finding,
       onCounted: (counts) => {
@@ -107,4 +107,38 @@ function openMemoryThread(main: string, root: string): Thread<MemoryStore> {
     data: { main, root },
     limits: THREAD_LIMITS,
   });
+}
+
+/** The doctor check `database.memory`: whether the main file can be used. */
+function memoryCheck({
+  thread,
+  finding,
+  onCounted,
+}: {
+  readonly thread: MemoryThread;
+  readonly finding: () => string | null;
+  /** Called with the counts of each run; `null` when the file cannot be used. */
+  readonly onCounted: (counts: MemoryCounts | null) => void;
+}): DoctorCheck {
+  return {
+    id: 'database.memory',
+    atStart: true,
+    run: async (signal) => {
+      try {
+        const found = await thread.summary({ path: null }, { signal });
+        onCounted(found);
+        const damage = finding() ?? (await thread.damage(null, { signal }));
+        if (damage !== null) return { status: 'failing', message: `damaged: ${damage}; ${RESTORE_ADVICE}` };
+        const { trusted, candidate, conflict_groups: conflicts } = found.counts;
+        return {
+          status: 'ok',
+          message: `${countText(trusted, 'trusted record')} and ${countText(candidate, 'candidate')}, ${countText(conflicts, 'conflict')}`,
+        };
+      } catch (error) {
+        signal.throwIfAborted();
+        onCounted(null);
+        return { status: 'failing', message: unavailableReason(error) };
+      }
+    },
+  };
 }

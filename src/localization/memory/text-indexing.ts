@@ -1,10 +1,3 @@
-interface TextIndexing {
-  /** Says that there are new records. */
-  changed(): void;
-  /** Ends the work; records that are left are indexed by the next start. */
-  stop(): void;
-}
-
 /** Milliseconds without a new record until the index begins: it would take time from those who write. */
 const QUIET_MS = 2000;
 /** Milliseconds until it begins although records still arrive. */
@@ -16,7 +9,11 @@ const LONGEST_MS = 30_000;
  * @param step indexes some records, for some tens of milliseconds; gives whether there may be more. It may throw: then the next
  *   change tries again.
  */
-export function createTextIndexing(step: () => boolean): TextIndexing {
+export function createTextIndexing(step: () => boolean): {
+  changed(): void;
+  /** Ends the work; records that are left are indexed by the next start. */
+  stop(): void;
+} {
   let timer: NodeJS.Timeout | null = null;
   let changedSince: number | null = null;
 

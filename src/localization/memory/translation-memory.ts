@@ -3,10 +3,10 @@ import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 import type { MemoryRefusal } from '../../domain/memory/transitions.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { MemoryAnswer, MemoryThread } from './memory-worker.ts';
-import type { ChangedRecord, ConfirmRequest, RejectRequest } from './store/memory-changes.ts';
+import type { ChangedRecord, Confirmation, Rejection } from './store/memory-changes.ts';
 import type { MemoryLookup } from './store/memory-lookup.ts';
 import type { HistoryEntry } from './store/memory-reads.ts';
-import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
+import type { KnownRecord, Proposal, ProposalOutcome } from './store/memory-writer.ts';
 
 /**
  * The Translation Memory for other parts of the daemon. Batches of any size are divided, so that the thread serves other callers
@@ -37,19 +37,14 @@ export interface TranslationMemory {
     options?: { readonly path?: string | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<readonly (string | null)[]>;
   /** Adds translations as candidates; a known one is not added again. One outcome for each, in their order. */
-  propose(proposals: readonly Omit<ProposedRecord, 'record_id'>[]): Promise<readonly ProposalOutcome[]>;
-  /** Counts one use of each record. */
+  propose(proposals: readonly Proposal[]): Promise<readonly ProposalOutcome[]>;
   countUse(recordIds: readonly string[]): Promise<void>;
-  /** Makes a record trusted. */
-  confirm(request: Omit<ConfirmRequest, 'at'>): Promise<Result<ChangedRecord, MemoryRefusal>>;
+  confirm(request: Confirmation): Promise<Result<ChangedRecord, MemoryRefusal>>;
   /** Makes records trusted, each on its own merits. One result for each, in their order. */
-  confirmAll(
-    requests: readonly Omit<ConfirmRequest, 'at'>[],
-  ): Promise<readonly Result<ChangedRecord, MemoryRefusal>[]>;
+  confirmAll(requests: readonly Confirmation[]): Promise<readonly Result<ChangedRecord, MemoryRefusal>[]>;
   /** The records that proposals would not add again; `null` for new ones. Changes nothing. */
-  known(proposals: readonly Omit<ProposedRecord, 'record_id'>[]): Promise<readonly (KnownRecord | null)[]>;
-  /** Rejects a candidate. */
-  reject(request: Omit<RejectRequest, 'at'>): Promise<Result<ChangedRecord, MemoryRefusal>>;
+  known(proposals: readonly Proposal[]): Promise<readonly (KnownRecord | null)[]>;
+  reject(request: Rejection): Promise<Result<ChangedRecord, MemoryRefusal>>;
   record(recordId: string): Promise<MemoryRecord | null>;
   /** The changes of a record, the oldest first. */
   history(recordId: string): Promise<readonly HistoryEntry[]>;
@@ -58,7 +53,6 @@ export interface TranslationMemory {
 /** Texts of one call to the thread: it is busy for some milliseconds, with similar texts for some tens. */
 const BATCH = { exact: 500, all: 5, writes: 200 };
 
-/** Creates the interface of the thread for other parts. */
 export function createTranslationMemory({
   thread,
   clock,

@@ -10,7 +10,7 @@ export interface ParseFacts {
   readonly status: IndexStatus | null;
   readonly replacement: IndexReplacement | null;
   readonly currentReleaseId: string | null;
-  readonly history: Pick<KindHistory, 'last' | 'consecutiveFailures' | 'failingSince'>;
+  readonly history: KindHistory;
   readonly isRunning: boolean;
   readonly isAutomatic: boolean;
 }

@@ -79,21 +79,19 @@ function selectsOneUnit(
   return destination !== undefined && path !== undefined && total === 1 && items.length === 1;
 }
 
-interface ParseReportDependencies {
-  readonly thread: CallerOf<ParseStore>;
-  readonly lastRun: () => Task | null;
-  readonly readTranslations: ReadTranslations;
-}
-
 /**
  * The reports `parse.status`, `parse.text_units` and `parse.errors`: what the index says about the last release, and the
  * translations of its units.
  */
-export function createParseReports({
+export function parseReports({
   thread,
   lastRun,
   readTranslations,
-}: ParseReportDependencies): readonly DefinedReport[] {
+}: {
+  readonly thread: CallerOf<ParseStore>;
+  readonly lastRun: () => Task | null;
+  readonly readTranslations: ReadTranslations;
+}): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;

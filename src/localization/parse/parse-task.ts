@@ -5,13 +5,14 @@ import type { CallerOf } from '../../platform/threads/caller.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import { countText } from '../../domain/count-text.ts';
-import { carryOverFields } from './index/index-status.ts';
 import { loadRules, RulesError, type LoadedRules } from './rules/load-rules.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
 import type { IndexedRelease, IndexProgress } from './run/index-release.ts';
 import type { ParseStore } from './run/index-worker.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { implementJob, type Job } from '../../engine/tasks/job.ts';
+import { PARSE_FULL_JOB, PARSE_JOB, TEXT_DIFFERENCES_JOB } from './parse-jobs.ts';
 
 /** Failure codes of the daemon; those of Node are in upper case. */
 const FAILURE_CODE = /^[a-z][a-z_]+$/;
@@ -28,23 +29,20 @@ export function parseTaskError(error: unknown): unknown {
   return new TaskError(code, error.message, { cause: error });
 }
 
-/** Converts an error of the parse thread to the answer of a report. */
 export function parseReportError(error: unknown): ServiceError {
   return new ServiceError('backend_unavailable', `the parse index cannot be read: ${messageOf(error)}`);
 }
 
-interface ParsableRelease {
-  readonly releaseId: string;
-  readonly snapshotId: SnapshotId;
-}
-
 export interface ReleaseSource {
   readonly root: string;
-  current(): ParsableRelease | null;
+  current(): {
+    readonly releaseId: string;
+    readonly snapshotId: SnapshotId;
+  } | null;
   kept(): readonly string[];
 }
 
-export interface ParseTaskDependencies {
+interface ParseTaskDependencies {
   readonly thread: CallerOf<ParseStore>;
   readonly releases: ReleaseSource;
   readonly configuration: () => ParseConfiguration;
@@ -134,15 +132,71 @@ function reportRun(
     units: totals.units,
     errors: totals.errors,
     warnings: totals.warnings,
-    carry_over: totals.carryOver === null ? null : carryOverFields(totals.carryOver),
+    carry_over: totals.carry_over,
     seconds: Math.round(seconds * 1000) / 1000,
   };
 }
 
-/** Reads the rules for a task. @throws TaskError `rules_invalid` */
 export async function loadTaskRules(configuration: ParseConfiguration): Promise<LoadedRules> {
   return await loadRules(configuration).catch((error: unknown) => {
     if (!(error instanceof RulesError)) throw error;
     throw new TaskError('rules_invalid', error.message, { cause: error });
   });
+}
+
+export interface ParseJobDependencies extends ParseTaskDependencies {
+  readonly onBegin: () => void;
+  /** Called after every run that succeeded, before its task ends; its error fails the task. */
+  readonly onIndexed: () => Promise<unknown>;
+}
+
+interface ParseJobs {
+  readonly jobs: readonly Job[];
+  readonly isRunning: () => boolean;
+}
+
+export function createParseJobs(dependencies: ParseJobDependencies): ParseJobs {
+  let running = 0;
+  const parsing = (job: typeof PARSE_JOB | typeof PARSE_FULL_JOB): Job =>
+    implementJob(job, async (context) => {
+      running += 1;
+      dependencies.onBegin();
+      try {
+        return await withTaskErrors(async () => {
+          const result = await runParseTask(dependencies, context, job === PARSE_FULL_JOB);
+          await dependencies.onIndexed();
+          return result;
+        });
+      } finally {
+        running -= 1;
+      }
+    });
+  const differences = implementJob(
+    TEXT_DIFFERENCES_JOB,
+    async ({ args: { from, to, offset, limit }, signal }) => {
+      const query = { fromRelease: from, toRelease: to, offset, limit };
+      const found = await withTaskErrors(() => dependencies.thread.differences(query, { signal }));
+      return {
+        from,
+        to,
+        available: found !== null,
+        total: found?.total ?? 0,
+        next_offset: found?.nextOffset ?? null,
+        items: found?.items ?? [],
+      };
+    },
+  );
+  return {
+    jobs: [parsing(PARSE_JOB), parsing(PARSE_FULL_JOB), differences],
+    isRunning: () => running > 0,
+  };
+}
+
+/** Runs work of the parse thread. Its failures become TaskErrors. */
+export async function withTaskErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw parseTaskError(error);
+  }
 }

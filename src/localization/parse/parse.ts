@@ -1,44 +1,33 @@
-import { createParseJobs, withTaskErrors } from './create-parse-jobs.ts';
+import { createParseJobs, withTaskErrors, type ReleaseSource } from './parse-task.ts';
 import { join } from 'node:path';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import { watchedCaller, type CallerOf } from '../../platform/threads/caller.ts';
-import { openThread, type Thread } from '../../platform/threads/thread.ts';
+import { openThread, type Thread, isOfClosedThread } from '../../platform/threads/thread.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import { subscriber, type EventSubscriber } from '../../engine/events/event-subscriber.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import { CLEANUP_JOB } from '../../releases/jobs/release-jobs.ts';
-import type { Job } from '../../engine/tasks/job.ts';
+import { type Job, callOf } from '../../engine/tasks/job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Task } from '../../engine/tasks/task.ts';
-import { createCatchUp, type CatchUp } from './catch-up.ts';
 import { type IndexStatus, isCurrentIndex } from './index/index-status.ts';
 import type { ReadTranslations } from './index/read/unit-translations.ts';
 import type { UnitsAfter, UnitsAfterQuery } from './index/read/units-after.ts';
 import { parseFinding } from './parse-check.ts';
-import type { ReleaseSource } from './parse-task.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
-import { createParseReports } from './parse-reports.ts';
+import { parseReports } from './parse-reports.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
-import { createRulesState } from './rules/load-rules.ts';
+import { createRulesState, loadRules, rulesDigest, RulesError } from './rules/load-rules.ts';
 import { isIndexReplaced } from './run/index-holder.ts';
 import type { ParseThreadData, ParseThreadStatus, ParseStore } from './run/index-worker.ts';
 
 type ParseThread = CallerOf<ParseStore>;
 
-interface ParseOptions {
-  readonly dataDirectory: string;
-  readonly releases: ReleaseSource;
-  readonly engine: TaskEngine;
-  readonly configuration: () => ParseConfiguration;
-  readonly clock: Clock;
-  readonly readTranslations: ReadTranslations;
-  readonly logger: Logger;
-}
-
 export interface Parse {
   readonly jobs: readonly Job[];
-  readonly reports: readonly DefinedReport[];
+  /** The reports about the index. @param readTranslations gives the translations of the shown units */
+  reports(readTranslations: ReadTranslations): readonly DefinedReport[];
   readonly check: DoctorCheck;
   latestStatus(): IndexStatus | null;
   /**
@@ -65,7 +54,14 @@ export function parseSubscriber(configuration: () => ParseConfiguration): EventS
 }
 
 /** Assembles the parse index: the thread that owns it, its jobs and its reports. */
-export function openParse(options: ParseOptions): Parse {
+export function openParse(options: {
+  readonly dataDirectory: string;
+  readonly releases: ReleaseSource;
+  readonly engine: TaskEngine;
+  readonly configuration: () => ParseConfiguration;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): Parse {
   const { engine, releases, configuration, logger } = options;
   const owner = createIndexThread(options.dataDirectory);
   let latest: ParseThreadStatus | null = null;
@@ -100,7 +96,7 @@ export function openParse(options: ParseOptions): Parse {
   const rulesState = createRulesState(configuration);
   return {
     jobs,
-    reports: createParseReports({ ...options, thread, lastRun }),
+    reports: (readTranslations) => parseReports({ thread, lastRun, readTranslations }),
     check: {
       id: 'parse',
       run: async (_signal, trigger) =>
@@ -164,4 +160,59 @@ function noticingReplacement(thread: ParseThread, catchUp: CatchUp): ParseThread
 function newest(left: Task | null, right: Task | null): Task | null {
   if (left === null || right === null) return left ?? right;
   return (left.finished_at ?? Infinity) >= (right.finished_at ?? Infinity) ? left : right;
+}
+
+interface CatchUpOptions {
+  readonly engine: TaskEngine;
+  readonly releases: ReleaseSource;
+  readonly configuration: () => ParseConfiguration;
+  readonly refresh: () => Promise<IndexStatus>;
+  readonly logger: Logger;
+}
+
+export interface CatchUp {
+  /**
+   * Queues a run when the index is not that of the current release and rules. While a run is in progress, which may have
+   * begun with other rules, it checks again after that run.
+   */
+  readonly run: () => Promise<void>;
+  readonly noteBegin: () => void;
+}
+
+export function createCatchUp({ engine, releases, configuration, refresh, logger }: CatchUpOptions): CatchUp {
+  let isRunning = false;
+  let again = false;
+  const run = async (): Promise<void> => {
+    try {
+      const status = await refresh();
+      const settings = configuration();
+      const current = releases.current();
+      if (!settings.automatic || current === null) return;
+      const digest = rulesDigest(await loadRules(settings));
+      if (isCurrentIndex(status, current.releaseId, digest)) return;
+      if (isRunning) again = true;
+      else engine.submit({ ...callOf(PARSE_JOB, {}), dedupe: true });
+    } catch (error) {
+      // A stop does not wait for this.
+      if (isOfClosedThread(error)) return;
+      const problem =
+        error instanceof RulesError
+          ? 'the text of releases is not indexed, because the rules cannot be used; correct them and reload'
+          : 'the parse index cannot be read; run "slipway ctl parse" when the cause is gone';
+      logger.error({ err: error }, problem);
+    }
+  };
+  engine.onFinished(({ kind }) => {
+    if (kind !== PARSE_JOB.kind && kind !== PARSE_FULL_JOB.kind) return;
+    isRunning = false;
+    if (!again) return;
+    again = false;
+    void run();
+  });
+  return {
+    run,
+    noteBegin: () => {
+      isRunning = true;
+    },
+  };
 }

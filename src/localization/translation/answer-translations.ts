@@ -1,4 +1,4 @@
-import type { ReadTranslations } from '../parse/index/read/unit-translations.ts';
+import type { FoundTranslations, TranslationsRequest } from '../parse/index/read/unit-translations.ts';
 import { unavailableReason } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 
@@ -6,32 +6,32 @@ import type { TranslationThread } from './work/translation-worker.ts';
 const WAIT_MS = 2500;
 
 /**
- * Creates the function that reads the translations of a page.
+ * Reads the translations of the units of a page.
  *
  * @param sourceLanguage of the releases
  * @param waitMs longest wait for the thread, in milliseconds
  */
-export function createReadTranslations(
+export async function readTranslations(
   thread: TranslationThread,
-  sourceLanguage: () => string,
+  sourceLanguage: string,
+  request: TranslationsRequest,
+  signal: AbortSignal,
   waitMs = WAIT_MS,
-): ReadTranslations {
-  return async (request, signal) => {
-    const tooLate = AbortSignal.timeout(waitMs);
-    const { promise: busy, resolve } = Promise.withResolvers<{ readonly unavailable: string }>();
-    tooLate.addEventListener('abort', () => {
-      resolve({ unavailable: 'translation.db is busy, for example with the tasks of a release; try again' });
-    });
-    try {
-      // A busy thread does not even see that a call is cancelled.
-      const call = thread.translations(request, { signal: AbortSignal.any([signal, tooLate]) });
-      const found = await Promise.race([call, busy]);
-      return 'unavailable' in found ? found : { ...found, sourceLanguage: sourceLanguage() };
-    } catch (error) {
-      signal.throwIfAborted();
-      const unavailable = unavailableReason(error);
-      if (unavailable === null) throw error;
-      return { unavailable };
-    }
-  };
+): Promise<(FoundTranslations & { readonly sourceLanguage: string }) | { readonly unavailable: string }> {
+  const tooLate = AbortSignal.timeout(waitMs);
+  const { promise: busy, resolve } = Promise.withResolvers<{ readonly unavailable: string }>();
+  tooLate.addEventListener('abort', () => {
+    resolve({ unavailable: 'translation.db is busy, for example with the tasks of a release; try again' });
+  });
+  try {
+    // A busy thread does not even see that a call is cancelled.
+    const call = thread.translations(request, { signal: AbortSignal.any([signal, tooLate]) });
+    const found = await Promise.race([call, busy]);
+    return 'unavailable' in found ? found : { ...found, sourceLanguage };
+  } catch (error) {
+    signal.throwIfAborted();
+    const unavailable = unavailableReason(error);
+    if (unavailable === null) throw error;
+    return { unavailable };
+  }
 }

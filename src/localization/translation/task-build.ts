@@ -1,55 +1,51 @@
 import type { Logger } from '../../platform/logging/logging.ts';
-import type { UnitPlace, UnitsAfter, UnitsAfterQuery } from '../parse/index/read/units-after.ts';
+import type { UnitPlace, UnitsAfter } from '../parse/index/read/units-after.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from '../parse/parse-jobs.ts';
 import type { Job } from '../../engine/tasks/job.ts';
 import { createRequestedJob } from '../../engine/tasks/requested-job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
-import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks/task.ts';
+import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
+import type { UnitsAfterPort } from './judge/unit-source.ts';
+import type { RunContext } from './run-context.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { BuildResult } from './work/build/finish-build.ts';
 import { translationTaskError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 
-interface TaskBuildDependencies {
+interface TaskBuildOptions {
   readonly thread: TranslationThread;
   /** Pages through the units of the indexed release. */
-  readonly unitsAfter: (query: UnitsAfterQuery, signal: AbortSignal) => Promise<UnitsAfter>;
-}
-
-interface TaskBuildOptions extends TaskBuildDependencies {
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished'>;
+  readonly unitsAfter: UnitsAfterPort;
+  readonly engine: TaskEngine;
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly isAutomatic: () => boolean;
   /** Called after each build, inside its task. */
   readonly onBuilt: () => Promise<unknown>;
-  readonly logger: Pick<Logger, 'warn'>;
-}
-
-/** Keeps the tasks those of the indexed release. */
-export interface TaskBuild {
-  readonly job: Job;
-  isRunning(): boolean;
-  /** Makes sure that a build begins after this moment, if builds are automatic. */
-  request(): void;
+  readonly logger: Logger;
 }
 
 /** Jobs after which the tasks may not be those of the index. */
 const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kind]);
 
-/** Creates the job. It runs after each parse run that succeeds. */
+/**
+ * Creates the job that keeps the tasks those of the indexed release. It runs after each parse run that succeeds.
+ *
+ * @returns the job; whether it runs; and a function that makes sure that a build begins from now on, if builds are automatic
+ */
 export function createTaskBuild({
   engine,
+  thread,
+  unitsAfter,
   isAutomatic,
   onBuilt,
   logger,
-  ...dependencies
-}: TaskBuildOptions): TaskBuild {
+}: TaskBuildOptions): { readonly job: Job; isRunning(): boolean; request(): void } {
   let isRunning = false;
   // A build that has read all units does not see another index, so a parse run that ends now needs another build.
   const requested = createRequestedJob({ engine, logger }, TASK_BUILD_JOB, async (context) => {
     isRunning = true;
     try {
-      const result = await runTaskBuild(dependencies, context);
+      const result = await runTaskBuild(thread, unitsAfter, context);
       await onBuilt();
       return result;
     } finally {
@@ -77,12 +73,13 @@ const MAX_RESTARTS = 10;
  * @throws TaskError `text_not_indexed`, `translation_unavailable`, those of the parse index; the signal's reason
  */
 async function runTaskBuild(
-  dependencies: TaskBuildDependencies,
-  context: Pick<TaskContext, 'signal' | 'progress'>,
+  thread: TranslationThread,
+  unitsAfter: UnitsAfterPort,
+  context: RunContext,
 ): Promise<TaskResult> {
   try {
     for (let run = 0; run < MAX_RESTARTS; run += 1) {
-      const result = await buildOnce(dependencies, context);
+      const result = await buildOnce(thread, unitsAfter, context);
       if (result !== null) return result;
     }
   } catch (error) {
@@ -97,8 +94,9 @@ async function runTaskBuild(
 
 /** @returns `null` when the index shows another release or other rules than at the start */
 async function buildOnce(
-  { thread, unitsAfter }: TaskBuildDependencies,
-  { signal, progress }: Pick<TaskContext, 'signal' | 'progress'>,
+  thread: TranslationThread,
+  unitsAfter: UnitsAfterPort,
+  { signal, progress }: RunContext,
 ): Promise<TaskResult | null> {
   const pageFrom = async (from: UnitPlace): Promise<UnitsAfter> =>
     await unitsAfter({ from, limit: BATCH_UNITS, maxCharacters: BATCH_CHARACTERS }, signal);

@@ -5,13 +5,17 @@ import type { DoctorCheck, DoctorFinding } from '../../engine/check.ts';
 import type { KindHistory } from '../../engine/tasks/task-reads.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
 
-/** The facts from which the doctor judges the work on translations. */
+/** The facts by which the doctor judges the work on translations. */
 export interface WorkFacts {
   /** `null` when translation.db cannot be used. */
   readonly status: WorkStatus | null;
   /** The parse index as it was last read; `null` before that. */
-  readonly index: Pick<IndexStatus, 'release_id' | 'generation'> | null;
-  readonly history: Pick<KindHistory, 'last' | 'consecutiveFailures' | 'failingSince'>;
+  readonly index: { readonly release_id: string | null; readonly generation: number } | null;
+  readonly history: {
+    readonly last: KindHistory['last'];
+    readonly consecutiveFailures: number;
+    readonly failingSince: number | null;
+  };
   readonly isBuilding: boolean;
   readonly isAutomatic: boolean;
 }
@@ -29,7 +33,7 @@ export function workFinding(facts: WorkFacts): DoctorFinding {
   return { status: 'ok', message: describe(status) };
 }
 
-/** Tasks that are not built for the index. The job runs by itself after every run of `parse`. */
+/** Tasks that are not built for the index. The job runs automatically after every run of `parse`. */
 function missingFinding(missing: string, { history, isBuilding, isAutomatic }: WorkFacts): DoctorFinding {
   if (isBuilding) return { status: 'ok', message: `${missing}; they are being built` };
   if (!isAutomatic) {
@@ -48,7 +52,15 @@ function missingFinding(missing: string, { history, isBuilding, isAutomatic }: W
   };
 }
 
-interface TranslationCheckDependencies {
+/** The checks `database.translation`, of the file, and `translation.work`, of the work that it holds. */
+export function translationChecks({
+  refresh,
+  damage,
+  index,
+  history,
+  isRunning,
+  isAutomatic,
+}: {
   readonly refresh: () => Promise<WorkStatus>;
   /** Which value of the file is damaged and what to do; `null` while none was read. */
   readonly damage: () => Promise<string | null>;
@@ -57,17 +69,7 @@ interface TranslationCheckDependencies {
   readonly history: () => KindHistory;
   readonly isRunning: () => boolean;
   readonly isAutomatic: () => boolean;
-}
-
-/** Creates the checks `database.translation`, of the file, and `translation.work`, of the work that it holds. */
-export function createTranslationChecks({
-  refresh,
-  damage,
-  index,
-  history,
-  isRunning,
-  isAutomatic,
-}: TranslationCheckDependencies): readonly DoctorCheck[] {
+}): readonly DoctorCheck[] {
   return [
     {
       id: 'database.translation',

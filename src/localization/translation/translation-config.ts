@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
-import { reviewConfigurationSchema } from './review/review-config.ts';
 import { workerConfiguration, workerConfigurationProblem } from './worker/worker-config.ts';
 
 const languageTag = z
@@ -8,6 +7,15 @@ const languageTag = z
   .max(64)
   .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
   .transform(canonicalLanguageTag);
+
+const reviewSchema = z.strictObject({
+  fourEyes: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a target must be accepted with another token than the one that sent it. Tokens without an id count as one.',
+    ),
+});
 
 /** The schema of `translation` in the configuration of the daemon. */
 export const translationConfigurationSchema = z
@@ -18,7 +26,7 @@ export const translationConfigurationSchema = z
       .describe('Whether the tasks of a release are built as soon as its text is indexed.'),
     sourceLanguage: languageTag.default('ja').describe('Language of the text of releases (BCP 47).'),
     targetLanguage: languageTag.default('zh-Hans').describe('Language that it is translated to (BCP 47).'),
-    review: reviewConfigurationSchema.prefault({}).describe('Reviews of translations.'),
+    review: reviewSchema.prefault({}).describe('Reviews of translations.'),
     ...workerConfiguration,
   })
   .superRefine((value, context) => {

@@ -1,38 +1,46 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import type { UsableState } from '../../domain/translation/unit-state.ts';
-import { fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
+import {
+  UNIT_STATES,
+  isBelow,
+  noUnits,
+  type UnitCounts,
+  type UsableState,
+} from '../../domain/translation/unit-state.ts';
+import { createFileTest, fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
-import { markExcluded } from './left-out-units.ts';
-import { coverageOf } from './release-coverage.ts';
 import { translationServiceError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
+import { expectedOutcomes } from '../../domain/translation/expected-outcomes.ts';
+import type { PublishCounts } from '../../domain/translation/publish-outcome.ts';
+import { HELD_COUNT_MAX } from './work/read/held-units.ts';
+import type { WorkStatus } from './work/read/work-status.ts';
 
-export interface TranslationReportDependencies {
-  readonly thread: TranslationThread;
+type StatusBody = ReportBodyOf<'translation.status'>;
+
+/** The facts of other parts for reports. */
+export interface ReportOptions {
   /** Counts the conflicts of the Translation Memory; `null` when it cannot be used. */
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
   /** Which files a localized release has, and the lowest state of its translations. */
   readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
+}
+
+/** What the reports show of the localized channel. */
+export interface ReportedChannel {
   /** The part about localized releases. */
-  readonly localizedStatus: () => Pick<
-    ReportBodyOf<'translation.status'>,
-    'current' | 'mirrored_from' | 'automation' | 'history'
-  >;
+  readonly localizedStatus: () => Omit<StatusBody, 'coverage' | 'publish_blockers'>;
   /** The blockers of every publication, whatever the units are. */
-  readonly publishBlockers: () => Readonly<ReportBodyOf<'translation.status'>['publish_blockers']>;
+  readonly publishBlockers: () => Readonly<StatusBody['publish_blockers']>;
 }
 
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
-export function createTranslationReports({
-  thread,
-  openConflicts,
-  officialReleaseId,
-  publishPolicy,
-  localizedStatus,
-  publishBlockers,
-}: TranslationReportDependencies): readonly DefinedReport[] {
+export function translationReports(
+  thread: TranslationThread,
+  { openConflicts, officialReleaseId, publishPolicy }: ReportOptions,
+  { localizedStatus, publishBlockers }: ReportedChannel,
+): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;
@@ -67,4 +75,115 @@ export function createTranslationReports({
       return { ...localized, coverage, publish_blockers: blockers };
     }),
   ];
+}
+
+type Releases = ReportBodyOf<'translation.handoff'>['releases'];
+
+/** Marks the listed units whose files are in no publication. @param files which files a localized release has */
+export function markExcluded(releases: Releases, files: GlobLists): Releases {
+  const isPublished = createFileTest(files);
+  return releases.map((release) => ({
+    ...release,
+    blocked: release.blocked.map((unit) =>
+      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
+    ),
+    held: release.held.map((unit) =>
+      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
+    ),
+  }));
+}
+
+type Blocker = StatusBody['publish_blockers'][number];
+
+/**
+ * How much of a release is translated, and what prevents its publication.
+ *
+ * @param releaseId the current official release; `null` when there is none
+ * @param minState the lowest state of a translation that a localized release has
+ */
+export function coverageOf(
+  status: WorkStatus,
+  releaseId: string | null,
+  minState: UsableState,
+): { readonly coverage: StatusBody['coverage']; readonly publish_blockers: Blocker[] } {
+  const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
+  const units = isBuilt ? status.units : noUnits();
+  const skipped = isBuilt ? status.skippedUnits : noUnits();
+  const excluded = isBuilt ? status.excludedUnits : noUnits();
+  const outcomes = expectedOutcomes(status, minState);
+  const all = noUnits();
+  for (const state of UNIT_STATES) all[state] = units[state] + skipped[state] + excluded[state];
+  return {
+    coverage: {
+      release_id: releaseId,
+      target_language: status.targetLanguage,
+      units: sumOf(all),
+      accepted: all.proofread,
+      translated: all.translated + all.proofread,
+      blocked: all.blocked,
+      blocked_left_out: skipped.blocked + excluded.blocked,
+      skipped: sumOf(skipped),
+      excluded: sumOf(excluded),
+      by_state: all,
+      publishable: isBuilt ? publishableUnits(status, outcomes) : 0,
+    },
+    publish_blockers: isBuilt ? blockersOf(outcomes, status, minState) : [missingTasks(releaseId)],
+  };
+}
+
+/** The units that a publication would localize; `null` when more units are on hold than were counted. */
+function publishableUnits({ heldUnits }: WorkStatus, { published }: PublishCounts): number | null {
+  return sumOf(heldUnits) >= HELD_COUNT_MAX ? null : published;
+}
+
+function blockersOf(outcomes: PublishCounts, { blockedUnits }: WorkStatus, minState: UsableState): Blocker[] {
+  const below = (['draft', 'translated'] as const).filter((state) => isBelow(state, minState));
+  const areBlocked = below.some((state) => blockedUnits[state] > 0);
+  const all: Blocker[] = [
+    {
+      code: 'qa_blocked',
+      message: 'units with blocking findings; slipway ctl translations handoff lists them',
+      count: outcomes.blocked,
+      unit_state: 'blocked',
+    },
+    {
+      code: 'on_hold',
+      message: 'units on hold until someone reviews them; slipway ctl translations handoff lists them',
+      count: outcomes.held,
+    },
+    {
+      code: 'stale',
+      message: 'units whose source has changed since they were translated',
+      count: outcomes.stale,
+      unit_state: 'stale',
+    },
+    {
+      code: 'untranslated',
+      message: 'units without a translation',
+      count: outcomes.untranslated,
+      unit_state: 'untranslated',
+    },
+    {
+      code: 'below_min_state',
+      message: `${minState === 'proofread' ? 'drafts and translated units' : 'drafts'}; localized.minState demands ${minState}`,
+      count: outcomes.below_min_state,
+      // Blocked units that are below the state even without their findings count here.
+      unit_state: [...below, ...(areBlocked ? ['blocked'] : [])].join(','),
+    },
+  ];
+  return all.filter(({ count }) => count > 0);
+}
+
+function missingTasks(releaseId: string | null): Blocker {
+  return releaseId === null
+    ? { code: 'no_official_release', message: 'there is no official release', count: 1 }
+    : {
+        code: 'tasks_not_built',
+        message: `the translation tasks of ${releaseId} are not built yet`,
+        count: 1,
+      };
+}
+
+function sumOf(units: UnitCounts): number {
+  return UNIT_STATES.reduce((sum, state) => sum + units[state], 0);
 }

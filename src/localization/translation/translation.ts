@@ -18,40 +18,30 @@ import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Judging } from './judge/judging.ts';
+import type { UnitsAfterPort } from './judge/unit-source.ts';
 import { createRequalification } from './requalify/requalification.ts';
-import { createReadTranslations } from './answer-translations.ts';
+import { readTranslations } from './answer-translations.ts';
 import { createRepetitions } from './repetitions/repetitions.ts';
 import { createTaskBuild } from './task-build.ts';
-import { createTranslationChecks } from './translation-checks.ts';
+import { translationChecks } from './translation-checks.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
-import { createTranslationReports, type TranslationReportDependencies } from './translation-reports.ts';
+import { translationReports, type ReportedChannel, type ReportOptions } from './translation-reports.ts';
 import { createPublishing, type Publishing } from './publishing/publishing.ts';
-import { createReview, type ReviewOptions } from './review/review.ts';
-import type { ReviewConfiguration } from './review/review-config.ts';
-import { createUpdateAction } from './update-action.ts';
+import { createReview } from './review/review.ts';
+import type { TranslationConfiguration } from './translation-config.ts';
+import { updateAction } from './update-action.ts';
 import { createProviderAccess } from './worker/provider-access.ts';
 import { createWorker } from './worker/worker.ts';
-import type { WorkerConfiguration } from './worker/worker-config.ts';
 import type { TranslationStore, TranslationStoreData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
 
-interface TranslationConfiguration extends WorkerConfiguration {
-  /** Whether the tasks of a release are built as soon as its text is indexed. */
-  readonly automatic: boolean;
-  readonly sourceLanguage: string;
-  /** The language of the targets; fixed while the daemon runs. */
-  readonly targetLanguage: string;
-  readonly review: ReviewConfiguration;
-}
-
-interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread'> {
+interface TranslationOptions extends ReportOptions {
   readonly dataDirectory: string;
-  readonly engine: Pick<TaskEngine, 'submit' | 'onFinished' | 'recordInline' | 'replayed' | 'historyOf'>;
-  readonly parse: Pick<Parse, 'unitsAfter' | 'latestStatus'>;
+  readonly engine: TaskEngine;
+  readonly parse: Parse;
   readonly judging: Judging;
   readonly exchangeRoot: () => string;
-  readonly memory: Pick<TranslationMemory, 'lookUp' | 'soleTokens' | 'countUse' | 'record'> &
-    ReviewOptions['memory'];
+  readonly memory: TranslationMemory;
   readonly glossary: GlossaryPort;
   /** Targets, terms and records that change. */
   readonly events: Events<TextEvent>;
@@ -68,7 +58,8 @@ interface TranslationOptions extends Omit<TranslationReportDependencies, 'thread
 /** The work on translations: tasks, targets, leases. */
 export interface Translation {
   readonly jobs: readonly Job[];
-  readonly reports: readonly DefinedReport[];
+  /** The reports, which also show the localized channel. */
+  reports(channel: ReportedChannel): readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly checks: readonly DoctorCheck[];
   /** The state as it was last read; `null` before that. */
@@ -95,10 +86,10 @@ export function createTranslation(options: TranslationOptions): Translation {
   const thread = publishEvents(owner.calls, options.events);
   const requalification = createRequalification({ ...options, thread });
   const repetitions = createRepetitions({ ...options, thread });
-  const { unitsAfter } = parse;
+  const unitsAfter: UnitsAfterPort = async (query, signal) => await parse.unitsAfter(query, signal);
   const providers = createProviderAccess(options);
   const shared = { ...options, ...options.judging, thread, providers };
-  const review = createReview({ ...shared, unitsAfter, configuration: () => configuration().review });
+  const review = createReview({ ...shared, unitsAfter, fourEyes: () => configuration().review.fourEyes });
   let latest: WorkStatus | null = null;
   const refresh = async (): Promise<WorkStatus> => {
     try {
@@ -119,13 +110,13 @@ export function createTranslation(options: TranslationOptions): Translation {
   const worker = createWorker(shared);
   return {
     jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
-    reports: createTranslationReports({ ...options, thread }),
-    actions: [...worker.actions, createUpdateAction(shared), ...review.actions],
+    reports: (channel) => translationReports(thread, options, channel),
+    actions: [...worker.actions, updateAction(shared), ...review.actions],
     checks: [
-      ...createTranslationChecks({
+      ...translationChecks({
         refresh,
         damage: async () => await thread.damage(),
-        index: parse.latestStatus,
+        index: () => parse.latestStatus(),
         history: () => engine.historyOf(TASK_BUILD_JOB.kind),
         isRunning: () => taskBuild.isRunning(),
         isAutomatic: () => configuration().automatic,
@@ -148,7 +139,8 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: createReadTranslations(thread, () => configuration().sourceLanguage),
+    readTranslations: async (request, signal) =>
+      await readTranslations(thread, configuration().sourceLanguage, request, signal),
     publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.calls.close().catch(() => undefined);

@@ -1,5 +1,6 @@
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
-import { defineAction, type ActionEngine, type DefinedAction } from '../../engine/define-action.ts';
+import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
+import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { unitIdText } from '../unit-id-text.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import type { TargetOffers } from './judge/offer-targets.ts';
@@ -12,13 +13,15 @@ import {
   type UpdateDone,
   type UpdateResult,
 } from './work/store/task-update.ts';
-import { withoutTexts } from './work/update/named-units.ts';
+import { parseArguments, parseOverride, parseResults, withoutTexts } from './work/update/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
-import { parseTaskUpdate, waivesFindings, unusedFields } from './update-request.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
+import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ServiceError, type FieldError } from '../../contract/problems/service-error.ts';
+import { LONGEST_LEASE_SECONDS } from '../../domain/translation/lease-length.ts';
 
 interface UpdateActionOptions {
-  readonly engine: ActionEngine;
+  readonly engine: TaskEngine;
   readonly thread: TranslationThread;
   readonly judge: TargetJudge;
   readonly units: UnitSource;
@@ -26,15 +29,14 @@ interface UpdateActionOptions {
   readonly clock: Clock;
 }
 
-/** Most units that the result of the task names. */
 const NAMED_UNITS = 1000;
 /** Most findings that it names in sum and of one unit, and their longest message, in UTF-16 units. */
 const NAMED_FINDINGS = 1000;
 const NAMED_FINDINGS_OF_UNIT = 5;
 const NAMED_CHARACTERS = 300;
 
-/** Creates the action `translation-task-update`. */
-export function createUpdateAction(options: UpdateActionOptions): DefinedAction {
+/** The action `translation-task-update`. */
+export function updateAction(options: UpdateActionOptions): DefinedAction {
   return defineAction(options.engine, 'translation-task-update', {
     needs: (body) => (waivesFindings(body) ? ['review'] : []),
     unused: unusedFields,
@@ -149,4 +151,66 @@ async function offerWritten(
     };
   });
   return await offers.offer(targets, 'task_update', update.judgedFor?.releaseId ?? null);
+}
+
+type Body = BodyOf<'translation-task-update'>;
+
+/**
+ * Parses the body of `translation-task-update` to an update whose targets are not checked yet.
+ *
+ * @param tokenId the token of the caller
+ * @param now Unix seconds
+ * @throws ServiceError `invalid_request`, with a pointer to each wrong field
+ */
+function parseTaskUpdate(body: Body, tokenId: string | null, now: number): TaskUpdate {
+  const errors: FieldError[] = [];
+  const results = parseResults(body.translation_results ?? [], errors);
+  const named = parseArguments(body.args ?? [], errors);
+  const override = parseOverride(body.glossary_override, now, errors);
+  if (named.waive.length > 0) {
+    for (const field of ['reviewer', 'reason'] as const) {
+      if ((body[field] ?? '').trim() === '')
+        errors.push({ pointer: `/${field}`, message: 'is required to waive a finding' });
+    }
+  }
+  if (body.lease_seconds !== undefined && (body.worker_id ?? '') === '') {
+    errors.push({
+      pointer: '/worker_id',
+      message: 'is required with lease_seconds: it names the owner of the claim',
+    });
+  }
+  if (errors.length > 0) {
+    throw new ServiceError('invalid_request', 'the update is not valid; "errors" names each field', {
+      errors: errors.slice(0, 100),
+    });
+  }
+  return {
+    taskId: body.task_id,
+    status: body.status ?? null,
+    results,
+    failureReason: body.failure_reason ?? null,
+    providerRunId: body.provider_run_id ?? null,
+    provider: body.provider ?? null,
+    judgedFor: null,
+    override,
+    workerId: body.worker_id ?? null,
+    leaseSeconds:
+      body.lease_seconds === undefined ? null : Math.min(Number(body.lease_seconds), LONGEST_LEASE_SECONDS),
+    reviewer: body.reviewer ?? null,
+    reason: body.reason ?? null,
+    force: body.force ?? false,
+    tokenId,
+    ...named,
+  };
+}
+
+/** The fields of an update that have no effect: a claim needs units. */
+function unusedFields({ lease_seconds, translation_results = [], args = [] }: Body): 'lease_seconds'[] {
+  const namesUnits = translation_results.length > 0 || args.some((entry) => /^(expect|hold)=/.test(entry));
+  return lease_seconds === undefined || namesUnits ? [] : ['lease_seconds'];
+}
+
+/** Whether an update waives findings, which is the decision of a reviewer. */
+function waivesFindings({ args = [] }: Body): boolean {
+  return args.some((entry) => entry.startsWith('waive='));
 }

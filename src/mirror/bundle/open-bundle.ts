@@ -111,7 +111,7 @@ interface BundledManifest {
  * @throws BundleError when its first line is not one of a manifest; the iteration, when another line is not
  */
 export async function readBundledManifest(
-  { reader, layers }: Pick<Bundle, 'reader' | 'layers'>,
+  { reader, layers }: Bundle,
   signal: AbortSignal,
 ): Promise<BundledManifest> {
   const { manifest } = layers;
@@ -149,11 +149,7 @@ interface PackRange {
  * @param id of the object in the list of the bundle
  * @param skip bytes of the object that are left out at its beginning
  */
-export function* packRanges(
-  { layers, offsets }: Pick<Bundle, 'layers' | 'offsets'>,
-  id: number,
-  skip = 0,
-): Generator<PackRange, void> {
+export function* packRanges({ layers, offsets }: Bundle, id: number, skip = 0): Generator<PackRange, void> {
   const [from, to] = [(offsets[id] ?? 0) + skip, offsets[id + 1] ?? 0];
   let packStart = 0;
   for (const pack of layers.packs) {

@@ -75,9 +75,7 @@ async function openArchive(label: string, file: FileHandle, size: number): Promi
           signal,
         });
       },
-      close: async () => {
-        await file.close();
-      },
+      close: async () => await file.close(),
     };
   } catch (error) {
     await file.close();

@@ -10,7 +10,7 @@ import {
   type SliceRecord,
 } from '../kubernetes/objects.ts';
 import type { ObjectChange } from '../kubernetes/object-cache.ts';
-import { createPodIndex, createServiceIndex } from './service-index.ts';
+import { PodIndex, ServiceIndex } from './service-index.ts';
 import { createReflector, type Reflector, type ReflectorTurn } from '../kubernetes/reflector.ts';
 
 /** The objects of the cluster that matter to the operator, from caches that follow them. */
@@ -47,16 +47,16 @@ interface ClusterViewOptions {
 
 /** Makes a view: one reflector for each kind and namespace. */
 export function createClusterView(options: ClusterViewOptions): ClusterView {
-  const pods = createPodIndex();
-  const slicesOf = createServiceIndex<SliceRecord>(({ namespace, service }) => ({
+  const pods = new PodIndex();
+  const slicesOf = new ServiceIndex<SliceRecord>(({ namespace, service }) => ({
     namespace,
     name: service,
   }));
-  const channelsOf = createServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
+  const channelsOf = new ServiceIndex<ReleaseChannel>(({ namespace, spec }) => ({
     namespace,
     name: spec.serverRef.name,
   }));
-  const edgesOf = createServiceIndex<ServiceRecord>(({ namespace, edgesOf: origin }) =>
+  const edgesOf = new ServiceIndex<ServiceRecord>(({ namespace, edgesOf: origin }) =>
     origin === null ? null : { namespace, name: origin },
   );
 

@@ -1,29 +1,32 @@
 import { hasStatus, isNamespaceTerminating } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 
-/** Records the permissions that the operator lacks, and logs each of them once. */
-export interface PermissionBook {
-  /** Runs an effect and records whether it was forbidden. @param what verb and kind, such as `get secrets` */
-  watch<T>(what: string, effect: () => Promise<T>): Promise<T>;
-  troubles(): readonly string[];
-}
+/** Records the permissions that the operator does not have, and logs each of them once. */
+export class PermissionBook {
+  readonly #forbidden = new Set<string>();
+  readonly #logger: Logger;
 
-export function createPermissionBook(logger: Logger): PermissionBook {
-  const forbidden = new Set<string>();
-  return {
-    watch: async (what, effect) => {
-      try {
-        const result = await effect();
-        if (forbidden.delete(what)) logger.info({ permission: what }, 'a missing permission was granted');
-        return result;
-      } catch (error) {
-        if (hasStatus(error, 403) && !isNamespaceTerminating(error) && !forbidden.has(what)) {
-          forbidden.add(what);
-          logger.error({ permission: what }, `no permission to ${what}: grant it to the operator`);
-        }
-        throw error;
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Runs an effect and records whether it was forbidden. @param what verb and kind, such as `get secrets` */
+  async watch<T>(what: string, effect: () => Promise<T>): Promise<T> {
+    try {
+      const result = await effect();
+      if (this.#forbidden.delete(what))
+        this.#logger.info({ permission: what }, 'a missing permission was granted');
+      return result;
+    } catch (error) {
+      if (hasStatus(error, 403) && !isNamespaceTerminating(error) && !this.#forbidden.has(what)) {
+        this.#forbidden.add(what);
+        this.#logger.error({ permission: what }, `no permission to ${what}: grant it to the operator`);
       }
-    },
-    troubles: () => [...forbidden].map((what) => `no permission to ${what}`),
-  };
+      throw error;
+    }
+  }
+
+  troubles(): readonly string[] {
+    return [...this.#forbidden].map((what) => `no permission to ${what}`);
+  }
 }

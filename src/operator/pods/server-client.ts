@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
-import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
-import { ReleaseListReport, ReleaseStatusRead } from '../../contract/reports/report-releases.ts';
+import { HealthAnswer, type Health } from '../../contract/schemas/answers/health.ts';
+import { ReleaseListReport, ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
 import { TaskStatusReport } from '../../contract/reports/report-daemon.ts';
-import { ScheduleListRead, type ScheduleRead } from '../../contract/reports/report-schedules.ts';
+import { ScheduleListReport, type ScheduleSchema } from '../../contract/reports/report-schedules.ts';
 import { TranslationStatusRead } from '../../contract/reports/report-translation.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { Channel } from '../../domain/release/channel.ts';
@@ -20,8 +20,8 @@ import {
 import { AdminRefused } from './admin-refused.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 
-export type ReportedSchedule = z.output<typeof ScheduleRead>;
-export type ReleaseStatus = z.output<typeof ReleaseStatusRead>;
+export type ReportedSchedule = z.output<typeof ScheduleSchema>;
+export type ReleaseStatus = z.output<typeof ReleaseStatusReport.schema>;
 export type ReleaseRow = z.output<typeof ReleaseListReport.schema>['releases'][number];
 
 export type TranslationStatus = z.output<typeof TranslationStatusRead>;
@@ -31,7 +31,7 @@ export type AdminToken = string;
 /** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
-  health(origin: string): Promise<ReadHealth>;
+  health(origin: string): Promise<Health>;
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
   /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
@@ -76,13 +76,7 @@ const REPORT_MAX_BYTES = 2 * 1024 * 1024;
 const CONNECTIONS_PER_POD = 8;
 
 /** Makes a client for all pods. */
-export function createServerClient({
-  timeoutMs,
-  userAgent,
-}: {
-  readonly timeoutMs: number;
-  readonly userAgent: string;
-}): ServerClient {
+export function createServerClient(timeoutMs: number, userAgent: string): ServerClient {
   const client = createHttpClient({ connections: CONNECTIONS_PER_POD, keepAlive: true });
 
   const send = async (call: Omit<HttpCall, 'timeoutMs'>): Promise<BoundedAnswer> =>
@@ -106,16 +100,16 @@ export function createServerClient({
           status: answer.status,
         });
       }
-      return parseAnswer(answer, HealthRead);
+      return parseAnswer(answer, HealthAnswer.schema);
     },
     releaseStatus: async (origin, token) =>
-      await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusRead),
+      await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusReport.schema),
     releases: async (origin, token, channel) => {
       const url = `${origin}${SERVER_PATHS.listReleaseHistory}?channel=${channel}`;
       return (await readAdmin(url, token, ReleaseListReport.schema)).releases;
     },
     schedules: async (origin, token) =>
-      (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListRead)).items,
+      (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListReport.schema)).items,
     translationStatus: async (origin, token) =>
       await readAdmin(`${origin}${SERVER_PATHS.getLocalizedStatus}`, token, TranslationStatusRead),
     taskFailure: async (origin, token, taskId) => {

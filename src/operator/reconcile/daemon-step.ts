@@ -170,6 +170,6 @@ async function handleRequest(access: Access, task: DaemonTask): Promise<boolean>
 }
 
 function crashLoopOf({ pod }: DaemonTask, status: ReleaseStatus | null): Obstacle | null {
-  if (typeof status?.crash_loop !== 'string') return null;
-  return { reason: 'DaemonCrashLoop', message: `pod ${pod.name}: ${status.crash_loop}` };
+  const found = status?.crash_loop ?? null;
+  return found === null ? null : { reason: 'DaemonCrashLoop', message: `pod ${pod.name}: ${found}` };
 }

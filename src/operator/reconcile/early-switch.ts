@@ -42,7 +42,7 @@ export function createEarlySwitch({
     const { spec, uid, key } = channel;
     if (edges === null || token === null || obstacle !== null || spec.suspend) return;
     for (const { origin, name, health, failure } of pods) {
-      const announced = failure === null ? health?.announced?.[spec.channel] : null;
+      const announced = failure === null ? health?.announced[spec.channel] : null;
       if (announced === null || announced === undefined) continue;
       const { release_id: releaseId, current_at: currentAt } = announced;
       // A release that an object does not want comes at its time, and not earlier.
@@ -94,7 +94,7 @@ function haveWhole({ ready, asked }: ObservedEdges, channel: Channel, releaseId:
 /** An edge can be ahead of its origin by the difference of the clocks. */
 function hasWhole({ health, failure }: PodEvidence, channel: Channel, releaseId: string): boolean {
   if (health === null || failure !== null) return false;
-  if (health.announced?.[channel]?.release_id === releaseId) return true;
+  if (health.announced[channel]?.release_id === releaseId) return true;
   const { distributable, release_id: currentId } = health.verdicts[channel];
   return distributable && currentId === releaseId;
 }

@@ -31,24 +31,23 @@ export const MIRRORED = 'channel_mirrored';
 /** The blocker of a channel that a rollback has withdrawn. A publication that does not resume it fails. */
 export const WITHDRAWN = 'release_rolled_back';
 
-type PinTexts = Pick<TranslationStatus, 'publish_blockers' | 'history'>;
-
 /**
- * Plans `spec.release` on one daemon. An earlier localized release is made current by localized-rollback; one that does
- * not exist is published under that id, as soon as the texts of the official release are there. When none is current, one that a
- * rollback took back cannot be published again while its units are on hold, and none while the channel is withdrawn: only a person
- * resumes it. A localized release of an earlier official one cannot be current again, and none is chosen in a channel that is copied. For an official release that is not current there
- * is no action.
+ * Plans `spec.release` on one daemon.
+ *
+ * - A known localized release becomes current by localized-rollback.
+ * - An unknown one is published under that id, as soon as the texts of the official release are ready.
+ * - While the channel is withdrawn, or the units of a rolled-back release are on hold, only a person can resume it.
+ * - A localized release of an earlier official one cannot become current again, nor can any release of a copied channel.
+ * - An official release that is not current cannot become current by an action.
  *
  * @param texts the report of the translations, or `null` when it is not known
  */
 export function planPin(
-  spec: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
-  status: Pick<ReleaseStatus, 'official' | 'localized' | 'relation' | 'announced' | 'announced_localized'>,
+  { channel, release }: ReleaseChannelSpec,
+  status: ReleaseStatus,
   history: readonly ReleaseRow[],
-  texts: PinTexts | null,
+  texts: TranslationStatus | null,
 ): PinPlan {
-  const { channel, release } = spec;
   if (release === undefined) return { kind: 'none' };
   const announced = channel === 'official' ? status.announced : status.announced_localized;
   if (announced?.release_id === release) {
@@ -65,9 +64,9 @@ export function planPin(
 
 function planLocalized(
   release: string,
-  { official, localized, relation }: Pick<ReleaseStatus, 'official' | 'localized' | 'relation'>,
+  { official, localized, relation }: ReleaseStatus,
   known: ReleaseRow | undefined,
-  texts: PinTexts | null,
+  texts: TranslationStatus | null,
 ): PinPlan {
   const isCurrent = localized?.release_id === release;
   if (isCurrent && relation !== 'stale') return { kind: 'reached' };
@@ -95,7 +94,7 @@ function planLocalized(
 function planPublication(
   body: { readonly localized_release_id: string; readonly reviewer: string; readonly reason: string },
   isNoneCurrent: boolean,
-  texts: PinTexts | null,
+  texts: TranslationStatus | null,
 ): PinPlan {
   const { localized_release_id: release } = body;
   if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
@@ -114,7 +113,7 @@ function planPublication(
 }
 
 /** Whether a publication cannot have the texts of a release, because a rollback has put them on hold. */
-function isTakenBack(release: string, { history, publish_blockers: blockers }: PinTexts): boolean {
+function isTakenBack(release: string, { history, publish_blockers: blockers }: TranslationStatus): boolean {
   const isRolledBack = history.some(
     (row) => row.localized_release_id === release && row.rolled_back !== null,
   );

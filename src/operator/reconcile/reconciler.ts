@@ -7,12 +7,13 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ChannelWriter } from '../channels/channel-writer.ts';
 import { conditionOf, type ReleaseChannel } from '../kubernetes/objects.ts';
-import type { ReleaseRow } from '../pods/server-client.ts';
+import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { createEarlySwitch } from './early-switch.ts';
+import type { Findings } from './conditions.ts';
 import { observe, type Observation, type ObserverOptions } from './observer.ts';
 import { restingChannel } from './resting-channel.ts';
 import type { ScheduleCleaner } from './schedule-cleaner.ts';
-import { statusOf, type StatusInput } from './status.ts';
+import { statusOf } from './status.ts';
 import { syncEvent } from './sync-status.ts';
 
 /** The results of a reconciliation. */
@@ -81,7 +82,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     await switchEarly(channel, observed);
     const history = await readHistory(options, channel, observed, memory);
     const status = statusOf({
-      channel,
+      generation: channel.generation,
       ...findingsOf(channel, observed),
       history,
       edges: observed.edges,
@@ -194,7 +195,7 @@ function previousStatus(channel: ReleaseChannel, { written }: ChannelMemory): Re
 function findingsOf(
   { spec }: ReleaseChannel,
   { unknownPods, pods, draining, outcomes, obstacle }: Observation,
-): Pick<StatusInput, 'findings' | 'daemons'> {
+): { readonly findings: Findings; readonly daemons: readonly ReleaseStatus[] } {
   const stalled = obstacle ?? outcomes.find((each) => each.stalled !== null)?.stalled ?? null;
   const waiting = outcomes.find((each) => each.waiting !== null)?.waiting ?? null;
   const crashLoop = outcomes.find((each) => each.crashLoop !== null)?.crashLoop ?? null;
@@ -202,12 +203,14 @@ function findingsOf(
   const reports = outcomes.flatMap(({ texts }) => (texts === null ? [] : [texts]));
   const texts = reports.find(({ ok }) => ok) ?? reports[0] ?? null;
   const daemons = outcomes.flatMap(({ status }) => (status === null ? [] : [status]));
+  const { channel, release: wanted = null } = spec;
+  const isPublished = daemons.some(({ localized }) => localized !== null);
   return {
     findings: {
-      channel: spec.channel,
+      channel,
       suspended: spec.suspend,
-      wanted: spec.release ?? null,
-      resting: restingChannel(spec, pods, daemons),
+      wanted,
+      resting: restingChannel({ channel, wanted }, pods, isPublished),
       unknownPods,
       pods,
       draining,

@@ -1,8 +1,7 @@
-import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
-import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { Channel } from '../../domain/release/channel.ts';
 import { isResting, type RestingReason } from '../../domain/service-state/calm-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
-import type { ReleaseStatus } from '../pods/server-client.ts';
 
 export interface RestingChannel {
   readonly reason: RestingReason;
@@ -22,15 +21,15 @@ const WITHDRAWN: RestingChannel = {
  * Why the localized channel rests: nobody has published a release, which is how every server begins, or somebody has withdrawn it.
  * Neither is a failure. A withdrawal counts before every pod knows of it, and beside pods of a daemon that has published nothing.
  *
- * @returns `null` when it does not, or when the spec asks for a release
+ * @param isPublished whether a daemon has a localized release
+ * @returns `null` when it does not rest, or when the spec asks for a release
  */
 export function restingChannel(
-  { channel, release }: Pick<ReleaseChannelSpec, 'channel' | 'release'>,
+  findings: { readonly channel: Channel; readonly wanted: string | null },
   pods: readonly PodEvidence[],
-  daemons: readonly Pick<ReleaseStatus, 'localized'>[],
+  isPublished: boolean,
 ): RestingChannel | null {
-  if (channel !== 'localized' || release !== undefined) return null;
-  if (daemons.some(({ localized }) => localized !== null)) return null;
+  if (findings.channel !== 'localized' || findings.wanted !== null || isPublished) return null;
   const found = pods.flatMap(({ health }) => (health === null ? [] : [restingOf(health)]));
   if (found.includes(null)) return null;
   // A server that has just started may not know yet that the channel is copied.
@@ -42,8 +41,7 @@ export function restingChannel(
   );
 }
 
-function restingOf({ service }: ReadHealth): RestingChannel | null {
-  if (service === undefined) return null;
+function restingOf({ service }: Health): RestingChannel | null {
   const { reason, message, next_step: next } = service.channels.localized;
   if (!isResting(reason)) return null;
   if (reason === 'ReleaseWithdrawn') return WITHDRAWN;

@@ -5,11 +5,15 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { ChannelCondition } from '../../contract/crd/release-channel.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 
-export type Finding = Pick<ChannelCondition, 'status' | 'reason' | 'message'>;
+export interface Finding {
+  readonly status: ChannelCondition['status'];
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** The state of a channel as the server in a pod decides it; `null` without a fresh answer. */
 export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
-  return pod.health?.service?.channels[channel] ?? null;
+  return pod.health?.service.channels[channel] ?? null;
 }
 
 /** The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention. */
@@ -31,7 +35,7 @@ export function healthyCondition(pods: readonly PodEvidence[], channel: Channel)
     };
   }
   if (known.length < pods.length || pods.length === 0) {
-    return { status: 'Unknown', reason: 'StateUnknown', message: 'not every pod has told its state' };
+    return { status: 'Unknown', reason: 'StateUnknown', message: 'not every pod has reported its state' };
   }
   return { status: 'True', reason: 'Healthy', message: known[0]?.state.message ?? '' };
 }

@@ -4,9 +4,8 @@ import {
   type PodVerdict,
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
-import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
+import type { Health } from '../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
@@ -16,7 +15,7 @@ import type { ObservedEdges } from './observer.ts';
 import { syncRow, timestamp } from './sync-status.ts';
 
 export interface StatusInput {
-  readonly channel: Pick<ReleaseChannel, 'generation' | 'spec'>;
+  readonly generation: number;
   readonly findings: Findings;
   readonly daemons: readonly ReleaseStatus[];
   /** Releases of the channel, newest first; `null` when they are not known. */
@@ -32,7 +31,7 @@ type CurrentRelease = NonNullable<ReleaseChannelStatus['release']>;
 
 /** Builds the whole status of an object. Fields without new evidence keep their last value. */
 export function statusOf(input: StatusInput): ReleaseChannelStatus {
-  const { channel, findings, previous } = input;
+  const { generation, findings, previous } = input;
   const { pods } = findings;
   const release = releaseOf(input);
   // Only official releases come from upstream.
@@ -43,8 +42,8 @@ export function statusOf(input: StatusInput): ReleaseChannelStatus {
   const history = input.history === null ? (previous?.history ?? []) : historyRows(input.history);
   const serving = pods.filter((pod) => podVerdict(pod, findings.channel).serving === 'True');
   return {
-    observedGeneration: channel.generation,
-    conditions: conditionsOf(findings, channel.generation, previous?.conditions ?? [], input.nowMs),
+    observedGeneration: generation,
+    conditions: conditionsOf(findings, generation, previous?.conditions ?? [], input.nowMs),
     ...(release === undefined ? {} : { release }),
     ...(sync === undefined ? {} : { sync }),
     ...(localization === undefined ? {} : { localization }),
@@ -92,7 +91,7 @@ function integrityOf(reported: NonNullable<ReleaseStatus['official']>): Partial<
   return { snapshotId: reported.snapshot_id, ...(verifiedAt === undefined ? {} : { verifiedAt }) };
 }
 
-function attestationOf(health: ReadHealth | null, channel: Channel): Partial<CurrentRelease> {
+function attestationOf(health: Health | null, channel: Channel): Partial<CurrentRelease> {
   if (health === null) return {};
   const since = timestamp(health.verdicts[channel].since);
   const attestationExpiresAt = timestamp(health.attestation?.expires_at);

@@ -8,7 +8,7 @@ import type { ReleaseStatus } from '../pods/server-client.ts';
 import { instant } from '../../domain/instant.ts';
 
 type SyncRow = NonNullable<ReleaseChannelStatus['sync']>;
-type SyncState = NonNullable<ReleaseStatus['sync']>;
+type SyncState = ReleaseStatus['sync'];
 
 /** Unix seconds as metav1.Time is written; `undefined` for none. */
 export function timestamp(unixSeconds: number | null | undefined): string | undefined {
@@ -23,7 +23,7 @@ export function timestamp(unixSeconds: number | null | undefined): string | unde
  */
 export function syncRow(daemons: readonly ReleaseStatus[]): SyncRow | undefined {
   const [worst] = daemons
-    .flatMap(({ sync }) => (sync === undefined ? [] : [sync]))
+    .map(({ sync }) => sync)
     .sort((left, right) => right.consecutive_failures - left.consecutive_failures);
   return worst === undefined ? undefined : rowOf(worst);
 }

@@ -1,5 +1,4 @@
 import { failure, success, type Result } from '../../domain/result.ts';
-import type { ConfigurationKey } from './configuration-key.ts';
 
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -10,10 +9,10 @@ const DECIMAL = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
  * @returns the value, or one sentence that says how to write it
  */
 export function coerceText(
-  key: Pick<ConfigurationKey, 'types' | 'itemTypes'>,
+  types: ReadonlySet<string>,
+  itemTypes: ReadonlySet<string>,
   text: string,
 ): Result<unknown, string> {
-  const { types, itemTypes } = key;
   if (types.has('array')) return coerceList(text, itemTypes);
   if (types.has('boolean') && (text === 'true' || text === 'false')) return success(text === 'true');
   if ((types.has('number') || types.has('integer')) && DECIMAL.test(text)) return success(Number(text));
@@ -30,7 +29,7 @@ function coerceList(text: string, itemTypes: ReadonlySet<string>): Result<unknow
   for (const part of text.split(',')) {
     const trimmed = part.trim();
     if (trimmed === '') continue;
-    const item = coerceText({ types: itemTypes, itemTypes: new Set() }, trimmed);
+    const item = coerceText(itemTypes, new Set(), trimmed);
     if (!item.ok) return failure(`each item ${item.error}`);
     items.push(item.value);
   }

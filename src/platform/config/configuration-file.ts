@@ -1,6 +1,7 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { LineCounter, parseDocument } from 'yaml';
 import { failure, success, type Result } from '../../domain/result.ts';
-import { isMapping, type ConfigurationMapping, type ConfigurationModel } from './configuration-key.ts';
+import type { ConfigurationMapping, ConfigurationModel } from './configuration-key.ts';
 
 /** Maximum number of aliases of one file; YAML files of a few bytes can otherwise unfold to gigabytes. */
 const MAX_ALIASES = 100;
@@ -35,7 +36,7 @@ export function parseConfigurationFile(
     ]);
   }
   if (value === null || value === undefined) return success({});
-  if (!isMapping(value)) {
+  if (!isRecord(value)) {
     return failure([`config file ${file}: must hold keys and values at the top level, such as "listen:"`]);
   }
   return success(value);
@@ -57,7 +58,7 @@ export function normalizeSections(
   for (const { path, name } of model.sections) {
     const parent = sectionAt(mapping, path.slice(0, -1));
     const last = path.at(-1) ?? '';
-    if (parent === null || !Object.hasOwn(parent, last) || isMapping(parent[last])) continue;
+    if (parent === null || !Object.hasOwn(parent, last) || isRecord(parent[last])) continue;
     if (parent[last] === null) {
       parent[last] = {};
     } else {
@@ -76,10 +77,10 @@ export function sectionAt(
 ): ConfigurationMapping | null {
   let current: unknown = mapping;
   for (const part of path) {
-    if (!isMapping(current) || !Object.hasOwn(current, part)) return null;
+    if (!isRecord(current) || !Object.hasOwn(current, part)) return null;
     current = current[part];
   }
-  return isMapping(current) ? current : null;
+  return isRecord(current) ? current : null;
 }
 
 function oneLine(text: string): string {

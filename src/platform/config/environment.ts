@@ -36,7 +36,7 @@ export function readEnvironment(
     const key = byName.get(name);
     const meant = byLetters.get(letters(name));
     if (key !== undefined) {
-      const value = coerceText(key, text);
+      const value = coerceText(key.types, key.itemTypes, text);
       if (value.ok) {
         settings.push({ key, value: value.value, origin });
       } else {

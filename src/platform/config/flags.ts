@@ -67,7 +67,7 @@ function addSetting(
   text: string | null,
 ): string | null {
   if (text === null && !key.types.has('boolean')) return `needs a value, as in --${key.name}=VALUE`;
-  const coerced = coerceText(key, text ?? 'true');
+  const coerced = coerceText(key.types, key.itemTypes, text ?? 'true');
   if (!coerced.ok) return coerced.error;
   const origin = `flag --${key.name}`;
   const earlier = settings.get(key.name)?.value;

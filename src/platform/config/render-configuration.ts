@@ -1,6 +1,7 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { describeConfiguration, type ConfigurationKey, isMapping } from './configuration-key.ts';
+import { describeConfiguration, type ConfigurationKey } from './configuration-key.ts';
 import { redactValue } from './redact.ts';
 
 /**
@@ -14,7 +15,7 @@ export function renderConfiguration(schema: z.ZodType, config: unknown): string 
       .map(({ name }) => name),
   );
   const render = (value: unknown, name: string): unknown =>
-    isMapping(value) && !secrets.has(name)
+    isRecord(value) && !secrets.has(name)
       ? Object.fromEntries(
           Object.entries(value).map(([key, item]) => [
             key,

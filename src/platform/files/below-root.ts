@@ -1,9 +1,11 @@
 import { realpathSync, statSync } from 'node:fs';
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { isRelativePath } from '../../contract/actions/control-rules.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { errorCode } from './error-code.ts';
+import { mkdir } from './file-changes.ts';
+import { fsyncDirectory, makeDirectoriesDurably } from './files.ts';
 
 /**
  * Finds a file that a caller names, below a configured root.
@@ -45,7 +47,7 @@ export function findBelowRootSync(root: string, path: string): string | null {
  */
 export async function placeBelowRoot(root: string, path: string): Promise<string> {
   requireRelative(path);
-  await mkdir(root, { recursive: true });
+  await makeDirectoriesDurably(root);
   const realRoot = await realpath(root);
   let folder = realRoot;
   for (const name of path.split('/').slice(0, -1)) folder = await folderIn(folder, name, realRoot, path);
@@ -59,6 +61,7 @@ async function folderIn(parent: string, name: string, realRoot: string, path: st
   const folder = join(parent, name);
   try {
     await mkdir(folder);
+    await fsyncDirectory(parent);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   }

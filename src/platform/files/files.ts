@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from './error-code.ts';
 import { noFailpoints, type Failpoints } from './failpoints.ts';
+import { closeSync, fsyncSync, mkdir, open, openSync, rename, rm } from './file-changes.ts';
 
 /** A file holds more bytes than its reader allows. */
 export class FileTooLargeError extends Error {
@@ -76,6 +77,16 @@ export async function makeDirectory(path: string): Promise<void> {
   }
 }
 
+/** Creates a directory and its parents where they are missing. The name of each new one is durable. Throws the file system error. */
+export async function makeDirectoriesDurably(path: string, mode = 0o777): Promise<void> {
+  const whole = resolve(path);
+  const first = await mkdir(whole, { recursive: true, mode });
+  if (first === undefined) return;
+  for (let made = whole; made.length >= first.length; made = dirname(made)) {
+    await fsyncDirectory(dirname(made));
+  }
+}
+
 /** Makes the names in a directory durable. */
 export async function fsyncDirectory(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -83,6 +94,16 @@ export async function fsyncDirectory(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** The same, for code that must not pause. */
+export function fsyncDirectorySync(path: string): void {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

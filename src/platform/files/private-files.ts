@@ -1,6 +1,8 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
+import { fsyncDirectorySync } from './files.ts';
+import { chmodSync, closeSync, mkdirSync, openSync } from './file-changes.ts';
 
 const FOLDER_OF_OWNER = 0o700;
 const FILE_OF_OWNER = 0o600;
@@ -25,15 +27,17 @@ export function makePrivateFile(path: string): void {
 
 /** Not the recursive option: on a read-only volume that reports ENOENT instead of EROFS. */
 function makeFolders(path: string): void {
+  const parent = dirname(path);
   try {
     mkdirSync(path, FOLDER_OF_OWNER);
   } catch (error) {
     if (errorCode(error) === 'EEXIST' && statSync(path).isDirectory()) return;
-    const parent = dirname(path);
     if (errorCode(error) !== 'ENOENT' || parent === path) throw error;
     makeFolders(parent);
     mkdirSync(path, FOLDER_OF_OWNER);
   }
+  // Without its name, the folder would be lost with all that is in it.
+  fsyncDirectorySync(parent);
 }
 
 function setMode(path: string, mode: number): void {

@@ -1,5 +1,5 @@
-import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { open, rm } from './file-changes.ts';
 
 /** Writes a small file into a folder and removes it again. @throws the error with which the folder refuses it */
 export async function writeProbe(directory: string, name: string): Promise<void> {

@@ -27,9 +27,7 @@ export async function loadNativeBlake3(): Promise<Blake3Implementation> {
           hasher.update(bufferOf(bytes));
         },
         digest: () => hasher.digestBuffer(),
-        reset: () => {
-          hasher.reset();
-        },
+        reset: () => hasher.reset(),
       };
     },
   };

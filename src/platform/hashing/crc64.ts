@@ -15,12 +15,8 @@ export async function createCrc64(): Promise<Crc64> {
   const engine = await createCRC64();
   engine.init();
   return {
-    reset: () => {
-      engine.init();
-    },
-    update: (bytes) => {
-      engine.update(bytes);
-    },
+    reset: () => engine.init(),
+    update: (bytes) => engine.update(bytes),
     digest: () => String(BigInt(`0x${engine.digest('hex')}`)) as Crc64Decimal,
   };
 }

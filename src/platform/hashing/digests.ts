@@ -66,7 +66,7 @@ export interface HashPool {
    */
   hashContent(
     fd: number,
-    request: Pick<HashRequest, 'blocks'> & { readonly fromDisk: boolean },
+    request: { readonly blocks: boolean; readonly fromDisk: boolean },
     signal?: AbortSignal,
   ): Promise<ContentDigests>;
   /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { BLOCK_BYTES, BLOCK_DIGEST_BYTES, hasBlockList } from '../../domain/release/blocks.ts';
-import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../domain/release/digest.ts';
 import { errorCode } from '../files/error-code.ts';
 import { createBlake3 } from './blake3.ts';
 import type { Crc64 } from './crc64.ts';
@@ -44,7 +44,10 @@ export interface BlocksJob {
 }
 
 /** The digests of a file. Those that were not asked for are empty. */
-export type HashedFile = ContentDigests & Partial<Pick<FileDigests, 'crc64'>> & Pick<FileDigests, 'extra'>;
+export interface HashedFile extends ContentDigests {
+  readonly crc64?: Crc64Decimal;
+  readonly extra: FileDigests['extra'];
+}
 
 /** The file got longer while it was hashed, so its digests would be of something that never was its content. */
 class FileChangedError extends Error {
@@ -229,9 +232,7 @@ function createExtra(kind: ExtraDigest): Extra {
   const hash = createHash(kind);
   return {
     kind,
-    update: (bytes) => {
-      hash.update(bytes);
-    },
+    update: (bytes) => hash.update(bytes),
     digest: () => hash.digest('hex'),
   };
 }

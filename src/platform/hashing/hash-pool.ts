@@ -51,9 +51,7 @@ export function createHashPool(options: { readonly threads: number }): HashPool 
       }
       return await scheduler.run('blocks', signal, (calls) => calls.blocks({ fd, span }, { signal }));
     },
-    close: async () => {
-      await scheduler.close();
-    },
+    close: async () => await scheduler.close(),
   };
 }
 

@@ -2,7 +2,8 @@ import type { CallContext } from '../threads/serve.ts';
 import { createCrc64, type Crc64 } from './crc64.ts';
 import type { BlockDigests, ExtraDigest, StagedBytes } from './digests.ts';
 import { FileHasher, type BlocksJob, type FileJob, type HashedFile } from './file-hasher.ts';
-import { closeSync, constants, fchmodSync, openSync, rmSync, writeSync } from 'node:fs';
+import { constants } from 'node:fs';
+import { closeSync, fchmodSync, openSync, rmSync, writeSync } from '../files/file-changes.ts';
 
 /** Nobody may change bytes that were hashed. */
 const MODE = 0o444;

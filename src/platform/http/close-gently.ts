@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-export interface LingerLimits {
+interface LingerLimits {
   /** Time without a byte from the client. */
   readonly silentMs: number;
   readonly totalMs: number;

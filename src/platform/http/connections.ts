@@ -19,7 +19,7 @@ export interface Connection {
   newer: Connection | null;
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly limits?: ConnectionLimits;
   /** Whether the program itself opened a connection to check its listener; a few of these have no limit. */
   readonly isCheck?: (socket: Socket) => boolean;

@@ -163,7 +163,7 @@ export function createHttpClient({ connections, keepAlive, socketPath }: HttpCli
  *   is aborted; an HttpFailure of `effect` as it is
  */
 export async function withinDeadline<T>(
-  limits: Pick<HttpCall, 'timeoutMs' | 'signal'>,
+  limits: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
   effect: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { timeoutMs } = limits;
@@ -195,7 +195,10 @@ export async function readAnswer(
     readonly headers: IncomingHttpHeaders;
     readonly body: AsyncIterable<Uint8Array>;
   },
-  { maxBytes, wantedHeaders }: Pick<HttpCall, 'maxBytes' | 'wantedHeaders'>,
+  {
+    maxBytes,
+    wantedHeaders,
+  }: { readonly maxBytes: number; readonly wantedHeaders?: readonly string[] | undefined },
 ): Promise<BoundedAnswer> {
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding !== 'identity') {
@@ -233,7 +236,7 @@ function pickHeaders(
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
 
 /** Whether an answer says that its body is JSON. */
-export function isJsonAnswer({ contentType }: Pick<BoundedAnswer, 'contentType'>): boolean {
+export function isJsonAnswer({ contentType }: { readonly contentType: string }): boolean {
   return JSON_TYPE.test(contentType);
 }
 

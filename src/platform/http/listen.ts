@@ -105,13 +105,7 @@ function admitConnections(server: Server, connections: Connections): void {
 }
 
 /** Reports responses to the connections, and has each say `Connection: close` while the server retires. */
-function trackRequests(
-  server: Server,
-  connections: Connections,
-): {
-  readonly retire: () => void;
-  readonly progressOf: (socket: Duplex) => AnswerProgress;
-} {
+function trackRequests(server: Server, connections: Connections) {
   const open = new Set<ServerResponse>();
   const announceClose = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
@@ -134,7 +128,7 @@ function trackRequests(
       connections.retire();
       for (const response of open) announceClose(response);
     },
-    progressOf: (socket) => {
+    progressOf: (socket: Duplex): AnswerProgress => {
       // Only malformed messages need this, so a search costs less than a record for each request.
       for (const response of open) {
         if (response.socket !== socket || !response.headersSent) continue;

@@ -18,9 +18,7 @@ export const CHECK_ADDRESS = process.platform === 'linux' ? '127.0.83.87' : null
 const CHECK_PORTS = [18_387, 18_388, 18_389, 18_390, 18_391, 18_392, 18_393, 18_394] as const;
 
 /** Whether a connection is a check of this machine. Known before its first byte. */
-export function isListenerCheck(
-  socket: Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress'>,
-): boolean {
+export function isListenerCheck(socket: Socket): boolean {
   const { remoteAddress = '', remotePort, localAddress } = socket;
   if (CHECK_ADDRESS !== null && plainAddress(remoteAddress) === CHECK_ADDRESS) return true;
   // Only this machine connects from the address to which it connects.
@@ -30,13 +28,13 @@ export function isListenerCheck(
 
 const MAX_BYTES = 64 * 1024;
 
-export interface CheckAnswer {
+interface CheckAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
 }
 
-export interface ListenerCheckOptions {
+interface ListenerCheckOptions {
   readonly url: () => string | null;
   /** Milliseconds for the whole answer. */
   readonly deadlineMs: number;
@@ -44,7 +42,7 @@ export interface ListenerCheckOptions {
   readonly reuseMs: number;
 }
 
-export type ListenerCheck = (path: string) => Promise<CheckAnswer>;
+type ListenerCheck = (path: string) => Promise<CheckAnswer>;
 
 /** The listener did not answer; the message says why. */
 export class ListenerCheckError extends Error {
@@ -96,16 +94,12 @@ function loopbackOf(url: string): URL {
 }
 
 /** Where a check comes from, by which {@link isListenerCheck} knows it. */
-function sourceOf(base: URL, check: number): Pick<RequestOptions, 'localAddress' | 'localPort'> {
+function sourceOf(base: URL, check: number): RequestOptions {
   if (!base.hostname.startsWith('[')) return CHECK_ADDRESS === null ? {} : { localAddress: CHECK_ADDRESS };
   return { localPort: CHECK_PORTS[check % CHECK_PORTS.length] };
 }
 
-async function ask(
-  base: URL,
-  path: string,
-  options: Pick<RequestOptions, 'localAddress' | 'localPort' | 'signal'>,
-): Promise<CheckAnswer> {
+async function ask(base: URL, path: string, options: RequestOptions): Promise<CheckAnswer> {
   return await new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
       reject(new ListenerCheckError(`${new URL(path, base).href} did not answer`, error));

@@ -15,7 +15,7 @@ export interface RenderedProblem {
   readonly internal: string | undefined;
 }
 
-export interface ProblemResponse {
+interface ProblemResponse {
   readonly headersSent: boolean;
   readonly req: { readonly method?: string | undefined };
   writeHead(status: number, headers: Record<string, string>): unknown;

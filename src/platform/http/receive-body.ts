@@ -8,9 +8,9 @@ export interface BodyLimits {
   readonly minimumBytesPerSecond: number;
 }
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   readonly limits: BodyLimits;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Clock;
   /** Makes the error for a sender that is too slow, from words such as `sent nothing for 30000 ms`. */
   readonly stalled: (what: string) => Error;
   /** Makes the error that a failure of the body ends in, also one that `stalled` made. */

@@ -142,9 +142,7 @@ export function connectCluster(config: KubeConfig, userAgent: string): ClusterCo
       if (answer instanceof KubernetesError) throw answer;
       return answer.body;
     },
-    close: async () => {
-      await kept?.dispatcher?.destroy();
-    },
+    close: async () => await kept?.dispatcher?.destroy(),
   };
 }
 

@@ -28,11 +28,11 @@ export function createSecretMask(): SecretMask {
 }
 
 /** Masks every string of a JSON value, at any depth. @param value the result of `parseJsonExact`; it is not changed */
-export function maskStrings(value: unknown, { mask }: Pick<SecretMask, 'mask'>): unknown {
-  if (typeof value === 'string') return mask(value);
+export function maskStrings(value: unknown, secrets: SecretMask): unknown {
+  if (typeof value === 'string') return secrets.mask(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => maskStrings(item, { mask }));
+  if (Array.isArray(value)) return value.map((item) => maskStrings(item, secrets));
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, maskStrings(member, { mask })]),
+    Object.entries(value).map(([key, member]) => [key, maskStrings(member, secrets)]),
   );
 }

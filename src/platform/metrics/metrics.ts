@@ -9,7 +9,7 @@ export type { Registry };
 const NEVER_MS = 2 ** 31 - 1;
 
 interface MetricsServerOptions {
-  readonly registry: Pick<Registry, 'metrics' | 'contentType'>;
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
   readonly host: string;
   readonly port: number;
   readonly logger: Logger;
@@ -58,8 +58,6 @@ export async function createMetricsServer(options: MetricsServerOptions): Promis
       }),
     },
     subject: 'This port answers',
-    onError: (error) => {
-      logger.error({ err: error }, 'an answer of the metrics port could not be rendered');
-    },
+    onError: (error) => logger.error({ err: error }, 'an answer of the metrics port could not be rendered'),
   });
 }

@@ -15,7 +15,7 @@ export interface WatchedProcess {
 
 interface HangWatchOptions<Watched extends WatchedProcess> {
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: Logger;
   /** Returns the processes that must answer now. */
   readonly watched: () => readonly Watched[];
   /** Whether a process has not completed its start, which may block for longer; default: no process. */
@@ -25,9 +25,7 @@ interface HangWatchOptions<Watched extends WatchedProcess> {
 }
 
 /** Creates the watch that finds processes whose event loop is blocked. It pings them from `start` to `stop`. */
-export function createHangWatch<Watched extends WatchedProcess>(
-  options: HangWatchOptions<Watched>,
-): Pick<Loop, 'start' | 'stop'> {
+export function createHangWatch<Watched extends WatchedProcess>(options: HangWatchOptions<Watched>): Loop {
   return createLoop({
     clock: options.clock,
     firstWaitMs: PING_MS,

@@ -88,9 +88,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
 
   return {
     signal: started.signal,
-    onShutdown: (name, run) => {
-      steps.push({ name, run });
-    },
+    onShutdown: (name, run) => void steps.push({ name, run }),
     shutdown,
     dispose: () => {
       for (const [event, listener] of listeners) events.off(event, listener);

@@ -70,9 +70,7 @@ export function createLoop({ clock, firstWaitMs = 0, turn, onFailure }: LoopOpti
     start: () => {
       running = run();
     },
-    wake: () => {
-      waiting.abort();
-    },
+    wake: () => waiting.abort(),
     stop: async () => {
       stopping.abort(new Error('the loop is stopped'));
       waiting.abort();

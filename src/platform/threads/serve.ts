@@ -67,9 +67,7 @@ export function serve(port: MessagePort, store: object): void {
         receiveWaiting();
         return !isCancelled;
       },
-      transfer: (...buffers) => {
-        transferred.push(...buffers);
-      },
+      transfer: (...buffers) => void transferred.push(...buffers),
     };
     try {
       const result = callMethod(store, name, argument, context);

@@ -11,7 +11,7 @@ export class ThreadError extends Error {
 }
 
 /** The owner of a thread closed it before it answered. */
-export class ThreadClosedError extends ThreadError {}
+class ThreadClosedError extends ThreadError {}
 
 /** Whether an error comes from a thread that its owner closed: it is no fault where nobody waits for the answer. */
 export function isOfClosedThread(error: unknown): boolean {
@@ -101,9 +101,7 @@ export function threadInProcess<Store extends object>(store: Store): Thread<Stor
         const result = await callMethod(store, name, given, {
           signal: signal ?? new AbortController().signal,
           isWanted: () => signal?.aborted !== true,
-          transfer: (...buffers) => {
-            moved.push(...buffers);
-          },
+          transfer: (...buffers) => void moved.push(...buffers),
         });
         return structuredClone(result, { transfer: moved });
       } catch (error) {

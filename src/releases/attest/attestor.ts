@@ -1,23 +1,24 @@
 import pLimit from 'p-limit';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import { pause } from '../../platform/process/pause.ts';
 import type { ReleaseEvents } from '../../engine/events/release-events.ts';
 import { TaskError } from '../../engine/tasks/task.ts';
-import { isStale, situationOf, type ReleaseSituation } from '../records/retention-rules.ts';
+import { type ReleaseSituation, isStale, situationOf } from '../records/retention-rules.ts';
 import { applySwitch, applyWithdrawal, planSwitch } from '../records/switch-rules.ts';
 import type { Announcement, ReleaseRepository } from '../records/release-repository.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { AnnouncementFailpoint, ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { createRenewal } from './renewal.ts';
 import {
-  createStatementIssuer,
   type StatementIssuer,
   type StatementIssuerOptions,
+  createStatementIssuer,
 } from './statement-issuer.ts';
 import { createVerificationDates } from './verification-dates.ts';
 import type { EarlierVersions } from './version-counter.ts';
+import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
+import { createLoop } from '../../platform/process/loop.ts';
 
 export interface AttestationSource {
   current(): { readonly version: number; readonly envelope: Buffer } | null;
@@ -104,17 +105,13 @@ export function createAttestor(options: AttestorOptions): Attestor {
     return situationOf(releases);
   };
   const issue = (cause: string): Promise<number | null> => serial(() => issuer.publish(situation(), cause));
-  const renewal = createRenewal({
-    ...options,
-    isLate: issuer.isLate,
-    storeLate: () =>
-      serial(async () => {
-        if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');
-      }),
-    renew: async () => {
-      await issue('renewal');
-      options.onRenewal();
-    },
+  const storeLate = (): Promise<void> =>
+    serial(async () => {
+      if (await issuer.storeAgain()) await issuer.publish(situation(), 'a version that was not written');
+    });
+  const renewal = createRenewal(options, issuer, storeLate, async () => {
+    await issue('renewal');
+    options.onRenewal();
   });
 
   const { switchTo, announce, isAnnounced, cancelAnnouncement, withdraw } = createChanges(
@@ -147,9 +144,7 @@ export function createAttestor(options: AttestorOptions): Attestor {
     reschedule: renewal.reschedule,
     stop: async () => {
       await renewal.stop();
-      await serial(() => {
-        issuer.stop();
-      });
+      await serial(issuer.stop);
     },
     volumeError: issuer.volumeError,
     attested: () => issuer.issued()?.statement ?? null,
@@ -162,13 +157,7 @@ function createChanges(
   { releases, clock, database, events, failpoints }: AttestorOptions,
   issuer: StatementIssuer,
   situation: () => ReleaseSituation,
-): {
-  readonly switchTo: (channel: Channel, releaseId: string) => Promise<number>;
-  readonly announce: (channel: Channel, releaseId: string, currentAt: number) => Promise<number>;
-  readonly isAnnounced: (announced: Announcement) => boolean;
-  readonly cancelAnnouncement: (channel: Channel) => Promise<number | null>;
-  readonly withdraw: (channel: Channel) => Promise<number | null>;
-} {
+) {
   const requireAttested = (version: number | null, releaseId: string): number => {
     if (version !== null) return version;
     throw new TaskError('not_attestable', issuer.trouble() ?? `release ${releaseId} may not be attested`);
@@ -234,9 +223,7 @@ async function nextWake(
   signal: AbortSignal,
 ): Promise<void> {
   const woken = new AbortController();
-  const wake = (): void => {
-    woken.abort();
-  };
+  const wake = (): void => woken.abort();
   waiting.add(wake);
   try {
     await pause(clock, timeoutMs, AbortSignal.any([signal, woken.signal]));
@@ -280,4 +267,57 @@ function requireSwitchable(
       `localized release ${releaseId} was made for ${target.base_release_id ?? 'no release'}, and the current official one is ${officialId ?? 'none'}`,
     );
   }
+}
+
+/** Milliseconds between two checks of the wall clock: a shift makes the attestation invalid for at most this long. */
+const CLOCK_CHECK_MS = 2000;
+
+function createRenewal(
+  { clock, logger, ttlSeconds }: AttestorOptions,
+  issuer: StatementIssuer,
+  storeLate: () => Promise<void>,
+  renew: () => Promise<void>,
+) {
+  const regularMs = (): number => (ttlSeconds() * 1000) / 3;
+  let dueAt = 0;
+  let shiftMs = measureClockShift(clock);
+
+  const loop = createLoop({
+    clock,
+    turn: async () => {
+      const shift = shiftMs();
+      const isShifted = Math.abs(shift) > CLOCK_SHIFT_TOLERANCE_MS;
+      const left = dueAt - clock.monotonic();
+      if (left > 0 && !isShifted) {
+        if (issuer.isLate()) await storeLate();
+        return Math.min(left, CLOCK_CHECK_MS);
+      }
+      if (isShifted)
+        logger.warn(
+          { shift_seconds: Math.round(shift / 1000) },
+          'the wall clock was moved; renewing the attestation',
+        );
+      const shiftSinceRenewal = measureClockShift(clock);
+      await renew();
+      shiftMs = shiftSinceRenewal;
+      dueAt = clock.monotonic() + regularMs();
+      return Math.min(regularMs(), CLOCK_CHECK_MS);
+    },
+    onFailure: (error) => {
+      logger.error({ err: error }, 'the attestation could not be renewed; retrying soon');
+      return regularMs() / 4;
+    },
+  });
+
+  return {
+    start: () => {
+      dueAt = clock.monotonic() + regularMs();
+      loop.start();
+    },
+    reschedule: () => {
+      dueAt = clock.monotonic() + regularMs();
+      loop.wake();
+    },
+    stop: async () => await loop.stop(),
+  };
 }

@@ -3,7 +3,7 @@ import { payloadSha256, signStatement } from '../../attestation/sign.ts';
 import { parseEnvelope } from '../../contract/formats/attestation-format.ts';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
@@ -14,9 +14,10 @@ import type { AttestationRepository } from '../records/attestation-repository.ts
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import type { SqlDatabase } from '../records/sql.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { createEnvelopeStorage, type EnvelopeStorage } from './envelope-storage.ts';
-import { planStatement, type StatementLimits, type StatementPlan } from './statement-rules.ts';
-import { createVersionCounter, type EarlierVersions } from './version-counter.ts';
+import { type StatementLimits, type StatementPlan, planStatement } from './statement-rules.ts';
+import { type EarlierVersions, type VersionCounter, createVersionCounter } from './version-counter.ts';
+import { StoreLeaseLostError } from '../../snapshot/volume/lease-errors.ts';
+import { describeStorageError } from '../../engine/database/storage-failure.ts';
 
 export interface StatementIssuerOptions {
   readonly database: SqlDatabase;
@@ -85,13 +86,13 @@ export function createStatementIssuer(
   options: StatementIssuerOptions,
   onChange: () => void,
 ): StatementIssuer {
-  const { writer, logger } = options;
-  const versions = createVersionCounter({ ...options, storeId: writer.storeId });
+  const { writer, attestations, logger } = options;
+  const versions = createVersionCounter(writer.storeId, attestations, logger);
   let previousPayload: string | null = null;
   let issued: IssuedAttestation | null = null;
   let trouble: string | null = 'no attestation has been issued since the daemon started';
   let isUnwritten = false;
-  const storage = createEnvelopeStorage({ ...options, versions });
+  const storage = createEnvelopeStorage(options, versions);
 
   const nextStatement = (plan: Extract<StatementPlan, { ok: true }>, now: number): AttestationStatement => ({
     // The number is used up even when publishing fails: a version must never name two statements.
@@ -160,9 +161,7 @@ export function createStatementIssuer(
       if (storage.lag() !== null && issued !== null) await storeIssued(storage, issued);
       return false;
     },
-    stop: () => {
-      versions.release();
-    },
+    stop: () => versions.release(),
   };
 }
 
@@ -200,4 +199,74 @@ function manifestDigests(situation: ReleaseSituation): ReadonlyMap<SnapshotId, s
       snapshot_id === null || manifest_sha256 === null ? [] : [[snapshot_id, manifest_sha256]],
     ),
   );
+}
+
+/** Stores signed envelopes on the volume and in the database. Either of them may be unable to. */
+interface EnvelopeStorage {
+  /**
+   * Writes an envelope to the volume.
+   *
+   * @param mustWrite whether the envelope may not be issued without the volume
+   * @throws the error of the volume, when the envelope must not be issued
+   */
+  publish(envelope: Buffer, version: number, mustWrite: boolean): Promise<void>;
+  /**
+   * Stores an issued envelope in the database.
+   *
+   * @param record a change in the same transaction, or `null`
+   * @throws the error of the database when there is a change
+   */
+  record(
+    envelope: Buffer,
+    statement: AttestationStatement,
+    payloadSha256: string,
+    record: (() => void) | null,
+  ): void;
+  lag(): string | null;
+  volumeError(): unknown;
+}
+
+function createEnvelopeStorage(
+  { database, attestations, writer, logger }: StatementIssuerOptions,
+  versions: VersionCounter,
+): EnvelopeStorage {
+  const lags: { volume: string | null; database: string | null } = { volume: null, database: null };
+
+  let volumeError: unknown = null;
+
+  const noteLag = (where: keyof typeof lags, message: string | null): void => {
+    if (message !== null && lags[where] === null) logger.error(message);
+    if (message === null && lags[where] !== null) logger.info(`the ${where} has the newest envelope again`);
+    lags[where] = message;
+  };
+
+  return {
+    publish: async (envelope, version, mustWrite) => {
+      try {
+        await writer.publishAttestation(envelope, version);
+        versions.noteOnVolume(version);
+        volumeError = null;
+        noteLag('volume', null);
+      } catch (error) {
+        volumeError = error;
+        if (mustWrite || error instanceof StoreLeaseLostError || !versions.isSafe(version)) throw error;
+        const reason = describeStorageError(error);
+        noteLag('volume', `the envelope on the volume is version ${versions.onVolume()} and lags: ${reason}`);
+      }
+    },
+    record: (envelope, { version, issued_at, expires_at }, payload_sha256, record) => {
+      try {
+        database.transaction(() => {
+          attestations.set(writer.storeId, { version, payload_sha256, envelope, issued_at, expires_at });
+          record?.();
+        });
+        noteLag('database', null);
+      } catch (error) {
+        if (record !== null) throw error;
+        noteLag('database', `the database cannot store the envelope: ${describeStorageError(error)}`);
+      }
+    },
+    volumeError: () => volumeError,
+    lag: () => [lags.volume, lags.database].filter((lag) => lag !== null).join('; ') || null,
+  };
 }

@@ -1,7 +1,6 @@
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import {
   isInFuture,
-  type AttestationStatement,
   type AttestedRelease,
   type CurrentAttestedRelease,
   type ReleaseFailure,
@@ -23,10 +22,18 @@ import {
  */
 const ANNOUNCED_SECONDS = 86_400;
 
+/** The members of a statement that name releases. */
+interface StatementContent {
+  readonly official: CurrentAttestedRelease | null;
+  readonly localized: CurrentAttestedRelease | null;
+  readonly stale_localized: StaleRelease | null;
+  readonly retained: readonly RetainedRelease[];
+}
+
 export type StatementPlan =
   | {
       readonly ok: true;
-      readonly content: Pick<AttestationStatement, 'official' | 'localized' | 'stale_localized' | 'retained'>;
+      readonly content: StatementContent;
       readonly notes: readonly string[];
       /** The latest end of its validity, Unix seconds; `null` for no limit. */
       readonly expiresBy: number | null;

@@ -46,15 +46,11 @@ export interface VersionCounter {
   release(): void;
 }
 
-export function createVersionCounter({
-  storeId,
-  attestations,
-  logger,
-}: {
-  readonly storeId: string;
-  readonly attestations: Pick<AttestationRepository, 'reserve'>;
-  readonly logger: Logger;
-}): VersionCounter {
+export function createVersionCounter(
+  storeId: string,
+  attestations: AttestationRepository,
+  logger: Logger,
+): VersionCounter {
   let highest: number | null = null;
   let reserved = 0;
   let onVolume = 0;

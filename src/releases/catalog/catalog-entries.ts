@@ -74,7 +74,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     });
   };
 
-  async function* pagesOf<Row extends Pick<CatalogEntryRow, 'destination'>>(
+  async function* pagesOf<Row extends KnownEntryRow | CatalogEntryRow>(
     statement: Statement,
     revisionId: number,
   ): AsyncGenerator<readonly Row[]> {
@@ -93,9 +93,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
 
   return {
     ...createCopying(database),
-    add: (revisionId, entries) => {
-      addRows(revisionId, entries.map(rowOf));
-    },
+    add: (revisionId, entries) => addRows(revisionId, entries.map(rowOf)),
     addRows,
     entry: (revisionId, destination) => oneRow(statements.entry, { revision_id: revisionId, destination }),
     pages,
@@ -103,9 +101,8 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     rows: async function* rows(revisionId, which) {
       for await (const page of pages(revisionId, which)) yield* page;
     },
-    resolve: (revisionId, destination, blake3) => {
-      statements.resolve.run({ revision_id: revisionId, destination, blake3 });
-    },
+    resolve: (revisionId, destination, blake3) =>
+      void statements.resolve.run({ revision_id: revisionId, destination, blake3 }),
     unresolved: (revisionId) =>
       oneRow<Unresolved>(statements.unresolved, { revision_id: revisionId }) ?? {
         entries: 0,
@@ -127,10 +124,13 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
 }
 
 /** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */
-function createCopying(database: SqlDatabase): Pick<CatalogEntries, 'copyRows' | 'replaceRows'> {
+function createCopying(database: SqlDatabase) {
   const statements = prepareAll(database, COPY_SQL);
   return {
-    copyRows: async function* copyRows(from, { revisionId: to, withObjects }) {
+    copyRows: async function* copyRows(
+      from: number,
+      { revisionId: to, withObjects }: { readonly revisionId: number; readonly withObjects: boolean },
+    ) {
       let after = '';
       for (;;) {
         const query = { from, after, limit: PAGE_ROWS };
@@ -151,7 +151,7 @@ function createCopying(database: SqlDatabase): Pick<CatalogEntries, 'copyRows' |
         await nextTurn();
       }
     },
-    replaceRows: (revisionId, rows) => {
+    replaceRows: (revisionId: number, rows: readonly CatalogEntryRow[]): void => {
       // As for copied pages.
       database.transaction(
         () => {

@@ -98,9 +98,8 @@ export function createCatalogStore(database: SqlDatabase): CatalogStore {
       while ((await copied.next()).done !== true);
       return complete(copyId, revision.fingerprint ?? '');
     },
-    touch: (revisionId, etag, fetchedAt) => {
-      statements.touch.run({ revision_id: revisionId, etag, fetched_at: fetchedAt });
-    },
+    touch: (revisionId, etag, fetchedAt) =>
+      void statements.touch.run({ revision_id: revisionId, etag, fetched_at: fetchedAt }),
     serverInfo: (revisionId) =>
       oneRow<{ server_info: Uint8Array | null }>(statements.serverInfo, { revision_id: revisionId })
         ?.server_info ?? null,

@@ -13,7 +13,7 @@ const REPORTED_OBJECTS_MAX = 10_000;
 const CONCURRENCY = 2;
 
 /** Accepts the objects that a server found missing or damaged on the volume. Returns before they are checked. */
-export type DamageIntake = (reports: readonly ReportedObject[]) => {
+export type ReportDamage = (reports: readonly ReportedObject[]) => {
   /** Objects that will be checked or are already known to be damaged. */
   readonly accepted: number;
   /** Objects that no kept release contains, or that did not fit into the queue. */
@@ -22,15 +22,15 @@ export type DamageIntake = (reports: readonly ReportedObject[]) => {
 
 export interface DamageReports {
   /** Queues a check of the reported objects, each object once. */
-  readonly take: DamageIntake;
+  readonly take: ReportDamage;
   stop(): Promise<void>;
 }
 
 interface DamageReportsOptions {
-  readonly inspector: Pick<StoredObjectInspector, 'inspect'>;
+  readonly inspector: StoredObjectInspector;
   readonly releases: ReleaseRepository;
   readonly damage: ReleaseDamage;
-  readonly check: Pick<ReleaseCheck, 'quick' | 'record'>;
+  readonly check: ReleaseCheck;
   readonly attestation: DamageAttestation;
   readonly logger: Logger;
 }
@@ -84,19 +84,15 @@ export function createDamageReports(options: DamageReportsOptions): DamageReport
     if (withdrawn.length > 0) await attest('damage reported by a server');
   };
 
-  const queue = createObjectQueue<ReportedObject>({
-    max: REPORTED_OBJECTS_MAX,
-    concurrency: CONCURRENCY,
-    work: async (report, signal) => {
-      try {
-        await check(report, signal);
-        if (queue.size === 1 && isUncounted) await attest('further damage reported by a server');
-      } catch (error) {
-        if (signal.aborted) return;
-        const { blake3, destination } = report;
-        logger.warn({ err: error, blake3, destination }, 'reported damage could not be checked or attested');
-      }
-    },
+  const queue = createObjectQueue<ReportedObject>(async (report, signal) => {
+    try {
+      await check(report, signal);
+      if (queue.size === 1 && isUncounted) await attest('further damage reported by a server');
+    } catch (error) {
+      if (signal.aborted) return;
+      const { blake3, destination } = report;
+      logger.warn({ err: error, blake3, destination }, 'reported damage could not be checked or attested');
+    }
   });
 
   const isAccepted = (report: ReportedObject): boolean => {
@@ -115,7 +111,7 @@ export function createDamageReports(options: DamageReportsOptions): DamageReport
       const accepted = reports.filter(isAccepted).length;
       return { accepted, ignored: reports.length - accepted };
     },
-    stop: () => queue.stop(),
+    stop: async () => await queue.stop(),
   };
 }
 
@@ -139,16 +135,10 @@ interface ObjectQueue<Item> {
   stop(): Promise<void>;
 }
 
-function createObjectQueue<Item>({
-  max,
-  concurrency,
-  work,
-}: {
-  readonly max: number;
-  readonly concurrency: number;
-  /** Must not reject; the signal is aborted by `stop`. */
-  readonly work: (item: Item, signal: AbortSignal) => Promise<void>;
-}): ObjectQueue<Item> {
+/** @param work must not reject; the signal is aborted by `stop` */
+function createObjectQueue<Item>(
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
+): ObjectQueue<Item> {
   const stopping = new AbortController();
   const waiting = new Map<Blake3Hex, Item>();
   const running = new Map<Blake3Hex, Promise<void>>();
@@ -161,7 +151,7 @@ function createObjectQueue<Item>({
 
   const startNext = (): void => {
     for (const [blake3, item] of waiting) {
-      if (running.size >= concurrency || stopping.signal.aborted) return;
+      if (running.size >= CONCURRENCY || stopping.signal.aborted) return;
       waiting.delete(blake3);
       running.set(blake3, run(blake3, item));
     }
@@ -173,7 +163,7 @@ function createObjectQueue<Item>({
     },
     has: (blake3) => waiting.has(blake3) || running.has(blake3),
     offer: (blake3, item) => {
-      if (waiting.size >= max) return false;
+      if (waiting.size >= REPORTED_OBJECTS_MAX) return false;
       waiting.set(blake3, item);
       startNext();
       return true;

@@ -135,9 +135,8 @@ export function createReleaseCheck(options: ReleaseCheckOptions): ReleaseCheck {
       const after = releases.get(release.channel, release.release_id)?.state;
       return withdrawn.length > 0 || recovered.length > 0 || after !== before;
     },
-    requirePresent: async (release, registrar, signal) => {
-      await requireSound(release, await checkQuickly(options, release, signal), registrar);
-    },
+    requirePresent: async (release, registrar, signal) =>
+      await requireSound(release, await checkQuickly(options, release, signal), registrar),
     requireSound: async (release, registrar, context) => {
       const findings = await checkFully(options, release, context);
       await requireSound(release, findings, registrar);
@@ -195,9 +194,8 @@ async function checkFully(
     serverInfo: documentOfRow(release),
     pool,
     concurrency: options.concurrency(),
-    onProgress: ({ bytes }) => {
-      context.progress(bytes, index.header.total_bytes, 'bytes', `verify ${release.release_id}`);
-    },
+    onProgress: ({ bytes }) =>
+      context.progress(bytes, index.header.total_bytes, 'bytes', `verify ${release.release_id}`),
     signal: context.signal,
   });
   const damaged = new Map<Blake3Hex, DamagedObject>();

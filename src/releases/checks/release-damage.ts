@@ -117,9 +117,8 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
     found: tally.read,
     onDamage: found.subscribe,
     onSoundnessChanged: soundnessChanged.subscribe,
-    clearProblem: (release) => {
-      releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null });
-    },
+    clearProblem: (release) =>
+      releases.update(release.channel, release.release_id, { damage_reason: null, damage_message: null }),
     reassess: (repaired = []) => {
       const sound = database.transaction(() => clearRepaired(options, repaired));
       if (sound.length > 0) soundnessChanged.publish();
@@ -128,17 +127,14 @@ export function createReleaseDamage(options: ReleaseDamageOptions): ReleaseDamag
   };
 }
 
-function createTally(): {
-  readonly add: (finder: DaemonDamageFinder, kind: DamageKind) => void;
-  readonly read: () => readonly FoundDamage[];
-} {
+function createTally() {
   const counts = new Map<string, number>();
   return {
-    add: (finder, kind) => {
+    add: (finder: DaemonDamageFinder, kind: DamageKind): void => {
       const key = `${finder}/${kind}`;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     },
-    read: () =>
+    read: (): readonly FoundDamage[] =>
       DAMAGE_FINDERS.flatMap((finder) =>
         DAMAGE_KINDS.map((kind) => ({ finder, kind, count: counts.get(`${finder}/${kind}`) ?? 0 })),
       ),

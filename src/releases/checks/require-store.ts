@@ -9,10 +9,7 @@ import { TaskError } from '../../engine/tasks/task.ts';
  *
  * @throws TaskError `store_unavailable` (retryable)
  */
-export async function requireStore(
-  root: string,
-  writer: Pick<SnapshotWriter, 'confirmVolume'>,
-): Promise<void> {
+export async function requireStore(root: string, writer: SnapshotWriter): Promise<void> {
   try {
     await writer.confirmVolume();
     await readStoreFormat(root);

@@ -17,7 +17,7 @@ const SUMMARY_RELEASES_MAX = 5;
  * Damage withdraws a release immediately, with a separate attestation, and the task fails with `damage_found`.
  */
 export async function verifyReleases(
-  parts: Pick<ReleaseParts, 'releases' | 'check' | 'attestor'>,
+  parts: ReleaseParts,
   context: TaskContext<SelectedReleases>,
 ): Promise<TaskResult> {
   const selected = selectReleases(parts.releases, context.args);

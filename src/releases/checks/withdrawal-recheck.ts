@@ -23,7 +23,7 @@ export function createWithdrawalRecheck(options: {
   readonly objects: ObjectRegistry;
   readonly damage: ReleaseDamage;
   readonly attestation: DamageAttestation;
-  readonly writer: Pick<SnapshotWriter, 'flush'>;
+  readonly writer: SnapshotWriter;
   readonly clock: Clock;
   readonly logger: Logger;
 }): Loop {

@@ -138,8 +138,11 @@ export async function commitDownloaded(
   taskId: string,
 ): Promise<KnownObject> {
   failpoints.hit('release.entry.staged' satisfies ReleaseFailpoint);
-  if (objects.get(digests.blake3)?.sound === false) await writer.quarantine(digests.blake3, taskId);
+  const isDamaged = objects.get(digests.blake3)?.sound === false;
+  if (isDamaged) await writer.quarantine(digests.blake3, taskId);
   await writer.commitObject({ stagedPath, digests });
+  // Before the database takes it for sound: a power failure could bring the damaged object back, which has the same size.
+  if (isDamaged) await writer.flush();
   failpoints.hit('release.entry.committed' satisfies ReleaseFailpoint);
   return {
     blake3: digests.blake3,
@@ -156,7 +159,7 @@ const NOTED_MS = 5_000;
  * Creates what writes the waits for upstream into the log of a task. Many downloads wait for the same reason at the same time, so a wait
  * that begins during another one gets no line.
  */
-export function createWaitLog(clock: Pick<Clock, 'now'>, context: Pick<TaskContext, 'log'>): NoteWait {
+export function createWaitLog(clock: Clock, context: TaskContext): NoteWait {
   let until = 0;
   return (why, ms) => {
     const startedAt = clock.now();

@@ -11,8 +11,8 @@ import type { ReleaseRow } from '../records/release-row.ts';
 import { blake3Hex } from '../../platform/hashing/blake3.ts';
 import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { hashObject } from '../../snapshot/objects/object-verifier.ts';
-import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { open, rm, writeFile } from '../../platform/files/file-changes.ts';
 
 export type RestoreOutcome =
   | { readonly ok: true; readonly from: 'database' | 'store' | 'upstream' }
@@ -103,7 +103,9 @@ async function commit(
   const object = await context.commit(async () => {
     // An object of the right size would be kept, and the registry does not know every object that was found damaged.
     await parts.writer.quarantine(digests.blake3, context.taskId);
-    return await commitDownloaded(parts, stagedPath, digests, context.taskId);
+    const committed = await commitDownloaded(parts, stagedPath, digests, context.taskId);
+    await parts.writer.flush();
+    return committed;
   });
   parts.objects.record(object, unixSeconds(parts.clock));
 }
@@ -189,7 +191,11 @@ async function restoreIntact(
   const digests = known === null ? null : await hashIntact(parts, known, signal);
   if (digests === null) return false;
   const object = { stagedPath: join(staging, blake3), digests };
-  const isWhole = await context.commit(async () => await parts.writer.restoreBlockList(object));
+  const isWhole = await context.commit(async () => {
+    const isThere = await parts.writer.restoreBlockList(object);
+    await parts.writer.flush();
+    return isThere;
+  });
   if (isWhole) parts.objects.confirm(blake3, unixSeconds(parts.clock));
   return isWhole;
 }

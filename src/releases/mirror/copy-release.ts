@@ -11,8 +11,7 @@ import { summarizeContent } from '../records/content-digest.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
 import type { ReleaseDraft } from '../records/release-record-of.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import { checkFreeSpace, planDownloads } from '../sync/download-plan.ts';
-import { commitServerInfo, workingRevision } from '../sync/sync-steps.ts';
+import { fetchObjects, workingRevision } from '../sync/sync-steps.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { readManifest } from '../../mirror/read-manifest.ts';
 import { entryRowOf } from '../records/entry-row.ts';
@@ -31,7 +30,7 @@ export interface CopiedRelease {
 
 /**
  * Copies a release of the origin byte for byte: its id, its manifest and the objects that the store lacks. Clients notice
- * nothing of it.
+ * no difference.
  *
  * @throws MirrorError, UpstreamError, the storage error; TaskError `no_space`, `release_conflict`, `release_damaged`,
  *   `origin_manifest_differs`
@@ -44,26 +43,23 @@ export async function copyRelease(
 ): Promise<CopiedRelease> {
   const mirrored = await mirroredRevision(parts, origin, wanted, context);
   const revision = await workingRevision(parts, mirrored, false, context.taskId);
-  const staging = await parts.staging.open(revision);
-  const plan = await planDownloads(
+  const { channel, attested } = wanted;
+  const { source } = parts.upstream.attested;
+  const fields = { channel, release_id: attested.release_id };
+  const { plan, downloaded, serverInfo } = await fetchObjects(
     parts,
-    { revisionId: revision.revision_id, force: false, staged: staging.files },
+    revision,
+    { what: 'manifest', fields, force: false },
     context,
+    async (...download) => {
+      await source.prepare?.(missingObjects(parts, revision.revision_id));
+      try {
+        return await downloadUnresolved(...download);
+      } finally {
+        await source.prepare?.([]);
+      }
+    },
   );
-  context.log('info', 'compared the manifest with the store', {
-    channel: wanted.channel,
-    release_id: wanted.attested.release_id,
-    reused: plan.reused,
-    to_fetch: plan.entries,
-    bytes: plan.bytes,
-  });
-  await checkFreeSpace(parts, plan);
-  const downloaded = await download(
-    parts,
-    { revisionId: revision.revision_id, staging: staging.directory, totalBytes: plan.bytes },
-    context,
-  );
-  const serverInfo = await commitServerInfo(parts, revision.revision_id, staging.directory, context);
   const draft = await draftOf(parts, wanted, revision, serverInfo);
   return {
     release: await parts.publisher.register(draft, context),
@@ -71,20 +67,6 @@ export async function copyRelease(
     downloadedBytes: downloaded.bytes,
     reusedEntries: plan.reused,
   };
-}
-
-async function download(
-  parts: MirrorParts,
-  what: { readonly revisionId: number; readonly staging: string; readonly totalBytes: number },
-  context: TaskContext,
-): Promise<{ readonly entries: number; readonly bytes: number }> {
-  const { attested, downloader } = parts.upstream;
-  await attested.source.prepare?.(missingObjects(parts, what.revisionId));
-  try {
-    return await downloadUnresolved(parts, downloader, what, context);
-  } finally {
-    await attested.source.prepare?.([]);
-  }
 }
 
 async function* missingObjects({ catalogs }: MirrorParts, revisionId: number): AsyncGenerator<Blake3Hex> {
@@ -117,7 +99,7 @@ async function draftOf(
 }
 
 /**
- * The entries of a release of the origin: those that an earlier attempt stored, or those that the origin tells now.
+ * The entries of a release of the origin: those that an earlier attempt stored, or those that it offers now.
  *
  * @throws MirrorError, UpstreamError; TaskError `destination_duplicate`
  */
@@ -139,7 +121,7 @@ async function mirroredRevision(
  * Identifies a manifest together with what can be replaced while the release stays: the document beside it, and the host in the
  * paths of its files.
  */
-function fingerprintOf({ cdnHost }: Pick<HeldOrigin, 'cdnHost'>, { attested }: SourceRelease): string {
+function fingerprintOf({ cdnHost }: HeldOrigin, { attested }: SourceRelease): string {
   const document = attested.server_info?.blake3 ?? 'none';
   return `${manifestDigestOf(attested.snapshot_id) ?? ''} ${document} ${cdnHost ?? ''}`;
 }

@@ -144,7 +144,7 @@ export function announcementStep(
  */
 export function missingRetained(
   statement: AttestationStatement,
-  releases: Pick<ReleaseRepository, 'get'>,
+  releases: ReleaseRepository,
   { channels, count }: { readonly channels: readonly Channel[]; readonly count: number },
 ): ReadonlyArray<{ readonly release: RetainedRelease; readonly place: number }> {
   return CHANNELS.filter((channel) => channels.includes(channel)).flatMap((channel) =>

@@ -16,7 +16,7 @@ import { announcementStep, missingRetained, planMirror, type MirrorStep } from '
  */
 export function originMakesCurrent(
   upstream: AttestedUpstream | undefined,
-  origins: Pick<OriginRepository, 'held'>,
+  origins: OriginRepository,
   { channel, release_id: id }: Announcement,
   nowSeconds: number,
 ): boolean {
@@ -55,8 +55,8 @@ export function describeMirrored(
     origins,
     releases,
   }: {
-    readonly origins: Pick<OriginRepository, 'held'>;
-    readonly releases: Pick<ReleaseRepository, 'current' | 'pointer'>;
+    readonly origins: OriginRepository;
+    readonly releases: ReleaseRepository;
   },
   channel: Channel,
   nowSeconds: number,
@@ -84,7 +84,7 @@ export function describeMirrored(
 export function mirrorStep(
   origin: AttestedUpstream,
   statement: AttestationStatement,
-  releases: Pick<ReleaseRepository, 'pointer'>,
+  releases: ReleaseRepository,
   { channel, current }: { readonly channel: Channel; readonly current: ReleaseRow | null },
   nowSeconds: number,
 ): MirrorStep {

@@ -1,9 +1,9 @@
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
 import { acceptOrigin } from '../../mirror/accept-origin.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import { failureText } from '../../upstream/upstream.ts';
-import type { HeldOrigin, OriginRepository } from '../records/origin-repository.ts';
-import type { ProbeRepository } from '../records/probe-repository.ts';
+import type { HeldOrigin } from '../records/origin-repository.ts';
+import type { ReleaseParts } from '../release-parts.ts';
 
 /**
  * Reads the attestation of the origin, and records it when it may be followed.
@@ -13,15 +13,7 @@ import type { ProbeRepository } from '../records/probe-repository.ts';
  * @throws MirrorError, UpstreamError; nothing has changed then
  */
 export async function readOrigin(
-  {
-    origins,
-    probes,
-    clock,
-  }: {
-    readonly origins: OriginRepository;
-    readonly probes: Pick<ProbeRepository, 'record'>;
-    readonly clock: Clock;
-  },
+  { origins, probes, clock }: ReleaseParts,
   upstream: AttestedUpstream,
   tag: string | null,
   signal: AbortSignal,

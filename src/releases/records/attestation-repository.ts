@@ -44,12 +44,8 @@ export function createAttestationRepository(database: SqlDatabase): AttestationR
   return {
     get: (storeId) => oneRow(get, { store_id: storeId }),
     storeIds: () => storeIds.all().map(({ store_id: id }) => String(id)),
-    set: (storeId, attestation) => {
-      set.run({ store_id: storeId, ...attestation });
-    },
-    reserve: (storeId, upTo) => {
-      reserve.run({ store_id: storeId, up_to: upTo });
-    },
+    set: (storeId, attestation) => void set.run({ store_id: storeId, ...attestation }),
+    reserve: (storeId, upTo) => void reserve.run({ store_id: storeId, up_to: upTo }),
   };
 }
 

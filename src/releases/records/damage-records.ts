@@ -69,18 +69,10 @@ export function createDamageRecords(database: SqlDatabase): DamageRecords {
   );
   const objects = database.prepare('SELECT DISTINCT blake3 FROM damaged_entry ORDER BY blake3 LIMIT :limit');
   return {
-    addDamage: (entry) => {
-      add.run({ ...entry });
-    },
-    clearDamage: (channel, releaseId) => {
-      clear.run({ channel, release_id: releaseId });
-    },
-    clearRepairedDamage: () => {
-      clearRepaired.run();
-    },
-    clearObjectDamage: (blake3) => {
-      clearObject.run({ blake3 });
-    },
+    addDamage: (entry) => void add.run({ ...entry }),
+    clearDamage: (channel, releaseId) => void clear.run({ channel, release_id: releaseId }),
+    clearRepairedDamage: () => void clearRepaired.run(),
+    clearObjectDamage: (blake3) => void clearObject.run({ blake3 }),
     isDamaged: (blake3) => oneRow(ofObject, { blake3 }) !== null,
     damageOf: (channel, releaseId, limit) =>
       allRows<DamagedEntry>(list, { channel, release_id: releaseId, limit }),

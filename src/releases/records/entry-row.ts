@@ -4,12 +4,15 @@ import { mediaTypeOf } from '../../domain/http/media-type.ts';
 import type { EntrySource, ManifestEntry } from '../../domain/release/manifest.ts';
 import type { UpstreamEntry } from '../../upstream/upstream.ts';
 
-/** One entry of a catalog revision: the facts that upstream states and, once known, the object with its bytes. */
-export interface CatalogEntryRow {
+interface EntryIdentity {
   readonly destination: Destination;
   readonly source: EntrySource;
   /** `null` means the type given by the file extension. */
   readonly media_type: string | null;
+}
+
+/** One entry of a catalog revision: the facts that upstream states and, once known, the object with its bytes. */
+export interface CatalogEntryRow extends EntryIdentity {
   readonly stated_size: number | null;
   readonly stated_blake3: string | null;
   readonly stated_sha256: string | null;
@@ -26,7 +29,7 @@ export interface CatalogEntryRow {
  */
 export function entryRowOf(
   entry: ManifestEntry,
-  place: Pick<CatalogEntryRow, 'locator' | 'blake3'>,
+  place: { readonly locator: string; readonly blake3: Blake3Hex | null },
 ): CatalogEntryRow {
   return {
     destination: entry.destination,
@@ -65,7 +68,7 @@ export function upstreamEntryOf(row: CatalogEntryRow): UpstreamEntry {
   };
 }
 
-export type KnownEntryRow = Pick<CatalogEntryRow, 'destination' | 'source' | 'media_type'> &
+export type KnownEntryRow = EntryIdentity &
   (
     | (KnownObject & {
         /** Unix seconds of the last hash over all bytes of the object. */
@@ -75,9 +78,7 @@ export type KnownEntryRow = Pick<CatalogEntryRow, 'destination' | 'source' | 'me
   );
 
 /** The manifest entry of a row whose object is known. */
-export function manifestEntryOf(
-  row: Pick<CatalogEntryRow, 'destination' | 'source' | 'media_type'> & KnownObject,
-): ManifestEntry {
+export function manifestEntryOf(row: EntryIdentity & KnownObject): ManifestEntry {
   return {
     destination: row.destination,
     size: row.size,

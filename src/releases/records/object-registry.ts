@@ -60,15 +60,10 @@ export function createObjectRegistry(database: SqlDatabase): ObjectRegistry {
       const row = oneRow<ObjectRow>(select, { blake3 });
       return row === null ? null : objectOf(row);
     },
-    record: ({ blake3, size, crc64, blocks }, verifiedAt) => {
-      upsert.run({ blake3, size, crc64, blocks, verified_at: verifiedAt });
-    },
-    confirm: (blake3, verifiedAt) => {
-      confirm.run({ blake3, verified_at: verifiedAt });
-    },
-    markDamaged: (blake3) => {
-      damage.run({ blake3 });
-    },
+    record: ({ blake3, size, crc64, blocks }, verifiedAt) =>
+      void upsert.run({ blake3, size, crc64, blocks, verified_at: verifiedAt }),
+    confirm: (blake3, verifiedAt) => void confirm.run({ blake3, verified_at: verifiedAt }),
+    markDamaged: (blake3) => void damage.run({ blake3 }),
     hasDamaged: (revisionId) => oneRow(damagedOf, { revision_id: revisionId }) !== null,
     totalBytes: () =>
       oneRow<{ readonly sound: number; readonly damaged: number }>(totals, {}) ?? { sound: 0, damaged: 0 },

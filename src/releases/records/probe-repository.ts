@@ -24,14 +24,13 @@ export function createProbeRepository(database: SqlDatabase): ProbeRepository {
   );
   const list = database.prepare('SELECT * FROM upstream_probe ORDER BY checked_at DESC LIMIT 16');
   return {
-    record: (result) => {
-      upsert.run({
+    record: (result) =>
+      void upsert.run({
         label: result.label,
         ok: result.ok ? 1 : 0,
         message: result.message.slice(0, MESSAGE_MAX),
         checked_at: result.checkedAt,
-      });
-    },
+      }),
     list: () =>
       allRows<{ upstream_label: string; ok: number; message: string; checked_at: number }>(list, {}).map(
         (row) => ({

@@ -116,9 +116,7 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
     ...createDamageRecords(database),
     get: (channel, releaseId) => releaseOrNull(oneRow(get, { channel, release_id: releaseId })),
     named: (releaseId) => releaseOrNull(oneRow(named, { release_id: releaseId })),
-    insert: (release) => {
-      insert.run({ ...release, pinned: release.pinned ? 1 : 0 });
-    },
+    insert: (release) => void insert.run({ ...release, pinned: release.pinned ? 1 : 0 }),
     update: (channel, releaseId, change) => {
       const columns = COLUMNS.filter((column) => change[column] !== undefined);
       if (columns.length === 0) return;
@@ -140,20 +138,13 @@ export function createReleaseRepository(database: SqlDatabase): ReleaseRepositor
       ),
     current: (channel) => releaseOrNull(oneRow(current, { channel })),
     pointer: (channel) => oneRow(pointer, { channel }),
-    setPointer: (channel, releaseId, since) => {
-      setPointer.run({ channel, release_id: releaseId, since });
-    },
-    clearPointer: (channel) => {
-      clearPointer.run({ channel });
-    },
+    setPointer: (channel, releaseId, since) => void setPointer.run({ channel, release_id: releaseId, since }),
+    clearPointer: (channel) => void clearPointer.run({ channel }),
     announced: () => allRows<Announcement>(announced, {}),
     announcedOf: (channel) => oneRow(announcedOf, { channel }),
-    setAnnounced: (channel, releaseId, currentAt) => {
-      setAnnounced.run({ channel, release_id: releaseId, current_at: currentAt });
-    },
-    clearAnnounced: (channel) => {
-      clearAnnounced.run({ channel });
-    },
+    setAnnounced: (channel, releaseId, currentAt) =>
+      void setAnnounced.run({ channel, release_id: releaseId, current_at: currentAt }),
+    clearAnnounced: (channel) => void clearAnnounced.run({ channel }),
   };
 }
 
@@ -177,10 +168,7 @@ function releaseOrNull(row: StoredRelease | null): ReleaseRow | null {
 }
 
 /** The release of a channel that was published last: the announced one, or else the current one; `null` without both. */
-export function publishedLast(
-  releases: Pick<ReleaseRepository, 'announcedOf' | 'current' | 'get'>,
-  channel: Channel,
-): ReleaseRow | null {
+export function publishedLast(releases: ReleaseRepository, channel: Channel): ReleaseRow | null {
   const announced = releases.announcedOf(channel);
   return announced === null ? releases.current(channel) : releases.get(channel, announced.release_id);
 }

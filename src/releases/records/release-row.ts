@@ -65,13 +65,14 @@ export interface ReleaseRow extends ReleaseKey {
 export function documentOfRow({
   server_info_blake3: blake3,
   server_info_size: size,
-}: Pick<ReleaseRow, 'server_info_blake3' | 'server_info_size'>): ServerInfoDocument | null {
+}: ReleaseRow): ServerInfoDocument | null {
   return blake3 === null || size === null ? null : { blake3, size };
 }
 
-export function documentColumns(
-  document: ServerInfoDocument | null,
-): Pick<ReleaseRow, 'server_info_blake3' | 'server_info_size'> {
+export function documentColumns(document: ServerInfoDocument | null): {
+  readonly server_info_blake3: ServerInfoDocument['blake3'] | null;
+  readonly server_info_size: number | null;
+} {
   return { server_info_blake3: document?.blake3 ?? null, server_info_size: document?.size ?? null };
 }
 

@@ -46,7 +46,7 @@ export interface RepairAttempts {
   forgetUpstream(): void;
   /**
    * The newest failed attempt of a release's own manifest, record or files, whose damage remains. An attempt from before the
-   * damage was found had another cause, and something else has mended it.
+   * damage was found had another cause, and something else has repaired it.
    */
   lastFailureOf(release: ReleaseKey): FailedRepair | null;
   forgetOld(nowMs: number): void;
@@ -123,17 +123,13 @@ export function createRepairAttempts(database: SqlDatabase): RepairAttempts {
         }
       });
     },
-    forgetUpstream: () => {
-      forgetSubject.run({ subject: UPSTREAM_SUBJECT });
-    },
+    forgetUpstream: () => void forgetSubject.run({ subject: UPSTREAM_SUBJECT }),
     lastFailureOf: ({ channel, release_id }) =>
       oneRow<FailedRepair>(failureOf, {
         manifest: manifestSubject({ channel, release_id }),
         channel,
         release_id,
       }),
-    forgetOld: (nowMs) => {
-      forget.run({ before: nowMs - FORGET_MS });
-    },
+    forgetOld: (nowMs) => void forget.run({ before: nowMs - FORGET_MS }),
   };
 }

@@ -88,7 +88,7 @@ export function isAnnouncedIn(
 
 /** Whether a localized release is based on an official release other than the current one. */
 export function isStale(
-  release: Pick<ReleaseRow, 'channel' | 'base_release_id'>,
+  release: { readonly channel: Channel; readonly base_release_id: string | null },
   officialReleaseId: string | null,
 ): boolean {
   return release.channel === 'localized' && release.base_release_id !== officialReleaseId;

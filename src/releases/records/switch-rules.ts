@@ -1,5 +1,5 @@
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
-import type { Announcement, ReleaseChange, ReleaseRepository } from './release-repository.ts';
+import type { ReleaseChange, ReleaseRepository } from './release-repository.ts';
 import type { ReleaseRow } from './release-row.ts';
 import { isStale, type ReleaseSituation } from './retention-rules.ts';
 import type { ReleaseEvents } from '../../engine/events/release-events.ts';
@@ -59,7 +59,10 @@ export function planSwitch(
         // Making the current release current again, after a repair, changes no plan.
         if (one.channel === channel) return outgoingId === releaseId;
         // A localized release may not become current on another official one.
-        return !isStale(announcedRow(releases, one), officialId);
+        const row = releases.find(
+          (each) => each.channel === one.channel && each.release_id === one.release_id,
+        );
+        return !isStale(row ?? { channel: one.channel, base_release_id: null }, officialId);
       }),
     },
   };
@@ -75,14 +78,6 @@ function nextSince({ releases, pointers }: ReleaseSituation, channel: Channel, n
     .filter((release) => release.channel === channel)
     .map((one) => one.published_at ?? 0);
   return Math.max(nowSeconds, 1 + Math.max(pointers[channel]?.since ?? 0, ...earlier));
-}
-
-function announcedRow(
-  releases: readonly ReleaseRow[],
-  { channel, release_id: id }: Announcement,
-): Pick<ReleaseRow, 'channel' | 'base_release_id'> {
-  const row = releases.find((release) => release.channel === channel && release.release_id === id);
-  return row ?? { channel, base_release_id: null };
 }
 
 function pointerChange(

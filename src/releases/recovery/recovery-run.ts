@@ -13,15 +13,11 @@ export interface RecoveryRun {
   stop(): Promise<void>;
 }
 
-export function createRecoveryRun({
-  recover,
-  clock,
-  logger,
-}: {
-  readonly recover: (signal: AbortSignal) => Promise<void>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}): RecoveryRun {
+export function createRecoveryRun(
+  recover: (signal: AbortSignal) => Promise<void>,
+  clock: Clock,
+  logger: Logger,
+): RecoveryRun {
   const stopping = new AbortController();
   const complete = Promise.withResolvers<void>();
   let background: Promise<void> = Promise.resolve();

@@ -118,11 +118,6 @@ function* candidates(
 
 type Reuse = 'stated_blake3' | 'same_sha256' | 'same_md5' | 'same_crc32' | null;
 
-type Stated = Pick<
-  CatalogEntryRow,
-  'destination' | 'stated_size' | 'stated_blake3' | 'stated_sha256' | 'stated_md5' | 'stated_crc32'
->;
-
 /**
  * Decides whether an entry has the same bytes as an earlier entry of the same destination, from the facts that upstream
  * states about both. SHA-256 alone is enough. MD5 and CRC-32 count only together with the size, for the same
@@ -130,7 +125,7 @@ type Stated = Pick<
  *
  * @returns the evidence, or `null` when the entry has to be fetched
  */
-export function reuseOf(entry: Stated, earlier: Stated, force: boolean): Reuse {
+export function reuseOf(entry: CatalogEntryRow, earlier: CatalogEntryRow, force: boolean): Reuse {
   if (entry.stated_blake3 !== null)
     return entry.stated_blake3 === earlier.stated_blake3 ? 'stated_blake3' : null;
   if (earlier.destination !== entry.destination) return null;

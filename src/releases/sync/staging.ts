@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
+import type { Logger } from '../../platform/logging/logging.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
 import type { StagedFileInfo } from '../../snapshot/volume/staging-directories.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
-import type { Logger } from '../../platform/logging/logging.ts';
 import { requireStore } from '../checks/require-store.ts';
 
 /** Prefix of the staging directories of syncs: each is of one catalog, and is the same in every attempt. */
@@ -130,10 +130,7 @@ export function createStagingSweep({
   readonly root: string;
   readonly writer: SnapshotWriter;
   readonly logger: Logger;
-}): {
-  start(): void;
-  stop(): Promise<void>;
-} {
+}): { readonly start: () => void; readonly stop: () => Promise<void> } {
   let isRunning = false;
   let last: Promise<void> = Promise.resolve();
   const sweep = async (): Promise<void> => {

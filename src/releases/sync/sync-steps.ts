@@ -1,10 +1,12 @@
 import type { TaskParts } from '../release-parts.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
-import type { TaskContext } from '../../engine/tasks/task.ts';
+import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { describe, isSound } from '../checks/release-check.ts';
-import { commitDownloaded } from '../download/download-run.ts';
+import { commitDownloaded, downloadUnresolved } from '../download/download-run.ts';
+import { checkFreeSpace, planDownloads, type DownloadPlan } from './download-plan.ts';
+import type { ConnectedUpstream } from '../../upstream/adapters/upstream-source.ts';
 import { stageBytes } from '../download/object-restore.ts';
 import type { ReleaseDraft } from '../records/release-record-of.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
@@ -12,7 +14,7 @@ import { SYNC_STAGING_PREFIX } from './staging.ts';
 import { join } from 'node:path';
 
 /**
- * The current release of a channel, after a look at its manifest, its record and the presence of its objects. Damage is recorded and
+ * The current release of a channel, after a check of its manifest, its record and the presence of its objects. Damage is recorded and
  * attested, and the sync then fetches the missing objects.
  */
 export async function checkCurrent(
@@ -56,7 +58,7 @@ export async function workingRevision(
 }
 
 /** Puts the server-info document of a revision into the store; `null` when it has none. */
-export async function commitServerInfo(
+async function commitServerInfo(
   parts: TaskParts,
   revisionId: number,
   staging: string,
@@ -69,4 +71,38 @@ export async function commitServerInfo(
   const object = await commitDownloaded(parts, stagedPath, digests, context.taskId);
   parts.objects.record(object, unixSeconds(parts.clock));
   return { blake3: object.blake3, size: object.size };
+}
+
+/**
+ * Fetches the objects that the store lacks, and the server-info document.
+ *
+ * @param of names the catalog and its fields, for the log
+ * @param download fetches the planned entries; default: from upstream
+ * @throws UpstreamError, the storage error; TaskError `no_space`
+ */
+export async function fetchObjects(
+  parts: TaskParts & { readonly upstream: ConnectedUpstream },
+  revision: RevisionRow,
+  of: { readonly what: string; readonly fields: TaskResult; readonly force: boolean },
+  context: TaskContext,
+  download: typeof downloadUnresolved = downloadUnresolved,
+): Promise<{
+  readonly plan: DownloadPlan;
+  readonly downloaded: { readonly entries: number; readonly bytes: number };
+  readonly serverInfo: ReleaseDraft['serverInfo'];
+}> {
+  const { revision_id: revisionId } = revision;
+  const { directory: staging, files: staged } = await parts.staging.open(revision);
+  const plan = await planDownloads(parts, { revisionId, force: of.force, staged }, context);
+  context.log('info', `compared the ${of.what} with the store`, {
+    ...of.fields,
+    reused: plan.reused,
+    to_fetch: plan.entries,
+    bytes: plan.bytes,
+    unknown_sizes: plan.unknownSizes,
+  });
+  await checkFreeSpace(parts, plan);
+  const what = { revisionId, staging, totalBytes: plan.bytes };
+  const downloaded = await download(parts, parts.upstream.downloader, what, context);
+  return { plan, downloaded, serverInfo: await commitServerInfo(parts, revisionId, staging, context) };
 }

@@ -5,15 +5,14 @@ import { TaskError, type TaskContext, type TaskResult } from '../../engine/tasks
 import { confirmCatalog, fetchCatalog } from '../catalog/catalog-fetch.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { summarizeContent } from '../records/content-digest.ts';
-import { checkFreeSpace, planDownloads, type DownloadPlan } from './download-plan.ts';
-import { downloadUnresolved } from '../download/download-run.ts';
+import type { DownloadPlan } from './download-plan.ts';
 import type { Published } from '../publish/publish.ts';
 import type { ReleaseDraft } from '../records/release-record-of.ts';
 import { manifestEntries } from '../catalog/catalog-entries.ts';
 import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { SYNC_JOB } from '../jobs/release-jobs.ts';
-import { checkCurrent, commitServerInfo, tidy, workingRevision } from './sync-steps.ts';
+import { checkCurrent, fetchObjects, tidy, workingRevision } from './sync-steps.ts';
 
 /**
  * The task `sync`: makes the release that upstream publishes the current official one. Clients get the previous release
@@ -43,26 +42,12 @@ export async function syncRelease(
   // A damaged release is never unchanged: its bad objects are fetched again.
   const damaged = current === null ? 0 : parts.releases.damageCounts(current.channel, current.release_id).all;
   const revision = await workingRevision(parts, fetched, force, context.taskId);
-  const staging = await parts.staging.open(revision);
-  const plan = await planDownloads(
-    parts,
-    { revisionId: revision.revision_id, force, staged: staging.files },
+  const { plan, downloaded, serverInfo } = await fetchObjects(
+    { ...parts, upstream },
+    revision,
+    { what: 'catalog', fields: {}, force },
     context,
   );
-  context.log('info', 'compared the catalog with the store', {
-    reused: plan.reused,
-    to_fetch: plan.entries,
-    bytes: plan.bytes,
-    unknown_sizes: plan.unknownSizes,
-  });
-  await checkFreeSpace(parts, plan);
-  const downloaded = await downloadUnresolved(
-    parts,
-    upstream.downloader,
-    { revisionId: revision.revision_id, staging: staging.directory, totalBytes: plan.bytes },
-    context,
-  );
-  const serverInfo = await commitServerInfo(parts, revision.revision_id, staging.directory, context);
   await confirmCatalog(upstream.adapter, revision, context.signal);
   const draft = await draftOf(parts, revision, serverInfo);
   const release = await parts.publisher.register(draft, context);

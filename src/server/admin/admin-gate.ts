@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { tooManyRequests, type TokenCaller, type TokenVerifier } from '../http/token-verifier.ts';
 import type { AdminMetrics } from './admin-metrics.ts';
-import { createFailedLogins } from './failed-logins.ts';
+import { FailedLogins } from './failed-logins.ts';
 
 /** Checks the credentials of requests to the admin surface. */
 export interface AdminGate {
@@ -44,7 +44,7 @@ export function createAdminGate({
   readonly clock: Clock;
   readonly logger: Logger;
 }): AdminGate {
-  const failures = createFailedLogins();
+  const failures = new FailedLogins();
 
   const noteWrongToken = (source: string): number | null => {
     const { retryAfter, isFirstBeyond } = failures.record(source, clock.monotonic());

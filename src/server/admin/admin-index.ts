@@ -3,7 +3,6 @@ import { CONTROL_SCOPES } from '../../contract/schemas/vocabulary.ts';
 import type { OperationDefinition } from '../../contract/operations/operation-definition.ts';
 import { ADMIN_OPERATIONS } from '../../contract/operations/operations-admin.ts';
 import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
-import type { ScrubPosition } from '../history/scrub-reader.ts';
 import type { Minute } from '../history/minute-ring.ts';
 import type { KeptMinutes } from '../history/server-history.ts';
 import type { TokenCaller } from '../http/token-verifier.ts';
@@ -58,11 +57,4 @@ export function renderHistory(server: string, { from, minutes }: KeptMinutes): A
       localized: column(({ states }) => states.localized),
     },
   };
-}
-
-/** The member `scrub` of the body. */
-export function renderScrub(scrub: ScrubPosition | null): AdminIndex['scrub'] {
-  if (scrub === null) return null;
-  const { pass, share, damageFound, completedAt } = scrub;
-  return { pass, share, damage_found: damageFound, completed_at: completedAt };
 }

@@ -11,9 +11,9 @@ import { jsonAnswer, NO_STORE, slashRedirect } from '../http/answer.ts';
 import { contextOf, requireEncoding, requireMethod, requireQuery, type Exchange } from '../http/exchange.ts';
 import { sendAnswer } from '../http/send-answer.ts';
 import type { TokenCaller } from '../http/token-verifier.ts';
-import { renderAdminIndex, renderHistory, renderScrub } from './admin-index.ts';
+import { renderAdminIndex, renderHistory } from './admin-index.ts';
 import { actionOf, adminTemplateOf, isAdminPath } from './admin-paths.ts';
-import { createControl, type ControlParts } from './control.ts';
+import { answerControl, type ControlParts } from './control.ts';
 import { answerReport, type ReportParts } from './reports.ts';
 
 interface AdminParts extends ControlParts, ReportParts {
@@ -40,7 +40,6 @@ export const READ_OPERATIONS = listOperations().filter(
 /** Makes the router of the admin surface from the operation table, which is the allowlist of the proxy. */
 export function createAdminRouter(parts: AdminParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const answerControl = createControl(parts);
   // The daemon logs it.
   const requestIdOf = (request: IncomingMessage): string => parts.secrets.mask(contextOf(request).requestId);
 
@@ -89,7 +88,7 @@ export function createAdminRouter(parts: AdminParts): Router {
     const exchange = { request, response };
     requireMethod(exchange, CONTROL_PATH, 'POST');
     const action = actionOf(contextOf(request).target.path) ?? '';
-    const answer = await answerControl({ exchange, action, requestId: requestIdOf(request) });
+    const answer = await answerControl({ exchange, action, requestId: requestIdOf(request) }, parts);
     if (!response.destroyed) await sendAnswer(request, response, answer);
   });
 
@@ -104,7 +103,7 @@ async function sendIndex(
   const body: AdminIndex = {
     ...renderAdminIndex(READ_OPERATIONS, { exposed: exposeControl, version, caller }),
     history: renderHistory(hostName, history.read()),
-    scrub: renderScrub(await history.scrub()),
+    scrub: await history.scrub(),
   };
   await sendAnswer(request, response, jsonAnswer(body, { cacheControl: NO_STORE }));
 }

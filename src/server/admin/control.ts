@@ -53,44 +53,42 @@ interface ControlAudit {
 }
 
 /**
- * Makes the function that answers control calls. The order of its checks is part of the interface: token configured, token
- * right, control exposed, action known, body good. It throws ServiceError. Every call, also a refused one, leaves an audit line,
- * without its token and without text of its body.
+ * Answers a control call. The order of the checks is part of the interface: token configured, token right, control exposed,
+ * action known, body good. Every call, also a refused one, leaves an audit line, without its token and without text of its body.
+ *
+ * @throws ServiceError
  */
-export function createControl(parts: ControlParts): (call: ControlCall) => Promise<Answer> {
+export async function answerControl(call: ControlCall, parts: ControlParts): Promise<Answer> {
   // The line is written at every log level except silent.
   const level = parts.logger.level === 'silent' ? 'silent' : 'info';
   const lines = parts.logger.child({ audit: 'control' }, { level });
-
-  return async (call) => {
-    const audit: ControlAudit = { tokenId: null, action: null, argsDigest: null, taskId: null };
-    const write = (status: number, code: string | null): void => {
-      lines.info(
-        {
-          token_id: audit.tokenId,
-          action: audit.action,
-          args_digest: audit.argsDigest,
-          status,
-          code,
-          task_id: audit.taskId,
-          request_id: call.requestId,
-        },
-        'control call',
-      );
-    };
-    try {
-      const answer = await answerControl(call, audit, parts);
-      write(answer.status, null);
-      return answer;
-    } catch (error) {
-      const { status, code } = renderProblem(error, call.requestId);
-      write(status, code);
-      throw error;
-    }
+  const audit: ControlAudit = { tokenId: null, action: null, argsDigest: null, taskId: null };
+  const write = (status: number, code: string | null): void => {
+    lines.info(
+      {
+        token_id: audit.tokenId,
+        action: audit.action,
+        args_digest: audit.argsDigest,
+        status,
+        code,
+        task_id: audit.taskId,
+        request_id: call.requestId,
+      },
+      'control call',
+    );
   };
+  try {
+    const answer = await carryOut(call, audit, parts);
+    write(answer.status, null);
+    return answer;
+  } catch (error) {
+    const { status, code } = renderProblem(error, call.requestId);
+    write(status, code);
+    throw error;
+  }
 }
 
-async function answerControl(
+async function carryOut(
   { exchange, action, requestId }: ControlCall,
   audit: ControlAudit,
   parts: ControlParts,

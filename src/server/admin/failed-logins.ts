@@ -2,10 +2,17 @@
 const LIMITS = { perWindow: 20, windowMs: 60_000, sources: 4_096 };
 
 /**
- * Makes a counter of wrong tokens by source address, with bounded memory. Right tokens are never checked against it, so
- * nobody can be locked out.
+ * Counts wrong tokens by source address, with bounded memory. Right tokens are never checked against it, so nobody can be
+ * locked out.
  */
-export function createFailedLogins(limits = LIMITS): {
+export class FailedLogins {
+  readonly #limits: typeof LIMITS;
+  readonly #windows = new Map<string, { readonly endsAt: number; readonly count: number }>();
+
+  constructor(limits = LIMITS) {
+    this.#limits = limits;
+  }
+
   /**
    * Counts one failure.
    *
@@ -15,24 +22,20 @@ export function createFailedLogins(limits = LIMITS): {
   record(
     source: string,
     now: number,
-  ): { readonly retryAfter: number | null; readonly isFirstBeyond: boolean };
-} {
-  const windows = new Map<string, { readonly endsAt: number; readonly count: number }>();
-  return {
-    record: (source, now) => {
-      const known = windows.get(source);
-      const isOpen = known !== undefined && now < known.endsAt;
-      const endsAt = isOpen ? known.endsAt : now + limits.windowMs;
-      const count = (isOpen ? known.count : 0) + 1;
-      // Set again, to keep the map in the order of the failures.
-      windows.delete(source);
-      windows.set(source, { endsAt, count });
-      const [oldest] = windows.keys();
-      if (windows.size > limits.sources && oldest !== undefined) windows.delete(oldest);
-      return {
-        retryAfter: count > limits.perWindow ? Math.max(1, Math.ceil((endsAt - now) / 1000)) : null,
-        isFirstBeyond: count === limits.perWindow + 1,
-      };
-    },
-  };
+  ): { readonly retryAfter: number | null; readonly isFirstBeyond: boolean } {
+    const { perWindow, windowMs, sources } = this.#limits;
+    const known = this.#windows.get(source);
+    const isOpen = known !== undefined && now < known.endsAt;
+    const endsAt = isOpen ? known.endsAt : now + windowMs;
+    const count = (isOpen ? known.count : 0) + 1;
+    // Set again, to keep the map in the order of the failures.
+    this.#windows.delete(source);
+    this.#windows.set(source, { endsAt, count });
+    const [oldest] = this.#windows.keys();
+    if (this.#windows.size > sources && oldest !== undefined) this.#windows.delete(oldest);
+    return {
+      retryAfter: count > perWindow ? Math.max(1, Math.ceil((endsAt - now) / 1000)) : null,
+      isFirstBeyond: count === perWindow + 1,
+    };
+  }
 }

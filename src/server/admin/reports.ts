@@ -110,7 +110,7 @@ async function passOn(
     isCut = !response.destroyed;
   });
   answer.once('end', () => clearTimeout(stalled));
-  // The proxy and the stream below listen for the end of the response, too.
+  // The proxy and the stream below also listen for the end of the response.
   response.setMaxListeners(RESPONSE_LISTENERS);
   try {
     await pipeline(answer, new PassThrough({ highWaterMark: REPORT_MAX_BYTES }), response);

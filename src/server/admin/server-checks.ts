@@ -14,6 +14,7 @@ interface ServerCheck {
   readonly status: DoctorStatus;
   readonly message: string;
   readonly since: number;
+  readonly evaluated: true;
 }
 
 /** The statuses of a check, the worst last. */
@@ -33,7 +34,7 @@ const STATUS_OF: Readonly<Record<ServiceStateName, DoctorStatus>> = {
   stopping: 'degraded',
 };
 
-/** Makes the function. The state of the service stands first, the other findings of this server last. */
+/** Makes the function. The state of the service is the first check, the other findings of this server are the last. */
 export function createServerChecks({
   findWeakSecrets,
   fewOpenFiles,
@@ -60,10 +61,22 @@ export function createServerChecks({
     const first = serviceCheck(service());
     const last: ServerCheck[] = [];
     if (weakSince !== null) {
-      last.push({ id: 'server.secrets', status: 'degraded', message: weak.join('; '), since: weakSince });
+      last.push({
+        id: 'server.secrets',
+        status: 'degraded',
+        message: weak.join('; '),
+        since: weakSince,
+        evaluated: true,
+      });
     }
     if (fewOpenFiles !== null) {
-      last.push({ id: 'server.open_files', status: 'degraded', message: fewOpenFiles, since: startedAt });
+      last.push({
+        id: 'server.open_files',
+        status: 'degraded',
+        message: fewOpenFiles,
+        since: startedAt,
+        evaluated: true,
+      });
     }
     const statuses = new Set([doctor.status, first.status, ...last.map(({ status }) => status)]);
     return Buffer.from(
@@ -81,5 +94,5 @@ function serviceCheck(answer: ServiceAnswer): ServerCheck {
   const cause = reason === null ? state : `${state}, ${reason}`;
   const localized = describeLocalized(answer);
   const message = `${cause}: ${describeState(answer)}${localized === null ? '' : `; localized: ${localized}`}`;
-  return { id: 'service', status: STATUS_OF[state], message, since };
+  return { id: 'service', status: STATUS_OF[state], message, since, evaluated: true };
 }

@@ -16,15 +16,8 @@ const SLOW_FLUSH_MS = 250;
 /** The share of the budget above which a client must prove to be fast before it gets large chunks. */
 const CROWDED = 0.5;
 
-export interface BodySenderDependencies {
-  readonly budget: InFlightBudget;
-  readonly cache: BlockCache;
-  readonly buffers: ReadBuffers;
-  readonly clock: Clock;
-}
-
 /** One response to send. */
-export interface BodyTransfer {
+interface BodyTransfer {
   readonly response: ByteResponse;
   /** Has at least one part. */
   readonly plan: ByteResponsePlan;
@@ -51,7 +44,17 @@ export interface BodySender {
  * Makes the sender. While the client keeps up and the budget lasts, it sends large chunks with two in flight; otherwise
  * small chunks with one in flight. A fast client gets the speed of the volume; a stalled client holds little memory.
  */
-export function createBodySender({ budget, cache, buffers, clock }: BodySenderDependencies): BodySender {
+export function createBodySender({
+  budget,
+  cache,
+  buffers,
+  clock,
+}: {
+  readonly budget: InFlightBudget;
+  readonly cache: BlockCache;
+  readonly buffers: ReadBuffers;
+  readonly clock: Clock;
+}): BodySender {
   const turns = new TurnShare();
 
   const readNext = async (

@@ -3,7 +3,7 @@ import { ObjectFault, objectDamageOf } from '../../snapshot/objects/object-fault
 import { messageOf } from '../../platform/errors.ts';
 
 /** Why verified bytes are unavailable: `missing` or `damaged` on the volume, or this server is `overloaded`. */
-export type ByteFaultKind = DamageKind | 'overloaded';
+type ByteFaultKind = DamageKind | 'overloaded';
 
 /** The bytes of an entry cannot be read as the manifest describes them. */
 export class ByteFault extends Error {

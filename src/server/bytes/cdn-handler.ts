@@ -26,7 +26,6 @@ export interface CdnHandler {
   close(): void;
 }
 
-/** One request with its response. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

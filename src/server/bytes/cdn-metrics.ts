@@ -8,8 +8,7 @@ import { statusesOf } from '../http/declared-statuses.ts';
 /** Requests with a wrong token, or with one that has reached a limit, do not come to the byte path. */
 const OF_TOKENS: ReadonlySet<number> = new Set([401, 429]);
 
-/** The statuses of the byte path. */
-const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource).filter((status) => !OF_TOKENS.has(status));
+const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource.answers).filter((status) => !OF_TOKENS.has(status));
 
 /** Counters of the byte path. */
 export interface CdnMetrics {
@@ -26,15 +25,15 @@ export interface CdnMetrics {
   readonly stalledClients: Counter;
 }
 
-/** Values that are read on every scrape. */
-export interface CdnGauges {
-  readonly inFlightBytes: () => number;
-  readonly openDescriptors: () => number;
-  readonly cachedBytes: () => number;
-}
-
 /** Registers the metrics of the byte path. */
-export function createCdnMetrics(registry: Registry, gauges: CdnGauges): CdnMetrics {
+export function createCdnMetrics(
+  registry: Registry,
+  gauges: {
+    readonly inFlightBytes: () => number;
+    readonly openDescriptors: () => number;
+    readonly cachedBytes: () => number;
+  },
+): CdnMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): Gauge =>
     new Gauge({

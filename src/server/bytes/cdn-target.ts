@@ -2,7 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { PendingRelease, ServedRelease, ServingState } from '../serving/serving.ts';
 
 /** The meaning of a path below the CDN host. */
-export type CdnTarget =
+type CdnTarget =
   | { readonly kind: 'path'; readonly path: string }
   /** Percent-encoding that does not decode to text. */
   | { readonly kind: 'malformed' }

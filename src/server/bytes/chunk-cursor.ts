@@ -3,7 +3,7 @@ import type { BytePart } from '../../domain/http/byte-response.ts';
 import { extentOf, extentSpan, type ObjectSpan } from './extents.ts';
 
 /** The next bytes to send. */
-export interface Chunk extends ObjectSpan {
+interface Chunk extends ObjectSpan {
   /** Text to send before the bytes; empty except at the beginning of a part. */
   readonly head: string;
   /** Whether an earlier chunk of this cursor was in the same extent. */

@@ -14,7 +14,7 @@ export interface Lease<T> {
   release(): void;
 }
 
-export interface DescriptorCacheOptions<T extends Opened> {
+interface DescriptorCacheOptions<T extends Opened> {
   /** Maximum number of descriptors kept open; those in use may exceed it. */
   readonly limit: number;
   readonly open: (entry: ManifestEntry) => Promise<T>;

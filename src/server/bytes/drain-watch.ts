@@ -10,18 +10,6 @@ const BLIND_WINDOWS = 4;
 /** Windows in which the volume must give more bytes of a response that has begun. */
 const VOLUME_WINDOWS = 4;
 
-export interface DrainWatchOptions {
-  readonly clock: Clock;
-  readonly minimumBytesPerSecond: number;
-  /** Milliseconds in which a client must take its share. */
-  readonly windowMs: number;
-  /** Reads the send queues of the system; default: those of this machine. */
-  readonly readQueues?: () => SendQueues;
-}
-
-/** A response in progress. */
-export type WatchedResponse = Pick<ByteResponse, 'socket' | 'headersSent' | 'closed' | 'once'>;
-
 /** The side that stalls a response. */
 export type StalledSide = 'client' | 'volume';
 
@@ -33,7 +21,7 @@ export interface DrainWatch {
    * @param onStalled called once: with `client` when the client took too few of the bytes offered to it for too long,
    *   with `volume` when the volume gave no first bytes for a window, or no more bytes for four windows
    */
-  watch(response: WatchedResponse, onStalled: (side: StalledSide) => void): void;
+  watch(response: ByteResponse, onStalled: (side: StalledSide) => void): void;
   /** Number of responses watched now. */
   readonly watched: number;
   /** Stops watching all responses. */
@@ -44,7 +32,7 @@ export interface DrainWatch {
 type Awaited = 'first bytes' | 'more bytes' | 'client';
 
 interface Watched {
-  readonly response: WatchedResponse;
+  readonly response: ByteResponse;
   readonly onStalled: (side: StalledSide) => void;
   /** When the window began. */
   awaited: Awaited;
@@ -54,6 +42,15 @@ interface Watched {
   taken: number;
   /** Bytes that the client had acknowledged early in the window; `null` before they were read. */
   acknowledged: number | 'unknown' | null;
+}
+
+interface DrainWatchOptions {
+  readonly clock: Clock;
+  readonly minimumBytesPerSecond: number;
+  /** Milliseconds in which a client must take its share. */
+  readonly windowMs: number;
+  /** Reads the send queues of the system; default: those of this machine. */
+  readonly readQueues?: () => SendQueues;
 }
 
 /**
@@ -149,7 +146,7 @@ export function createDrainWatch(options: DrainWatchOptions): DrainWatch {
   };
 }
 
-function awaitedBy({ socket, headersSent }: WatchedResponse): Awaited {
+function awaitedBy({ socket, headersSent }: ByteResponse): Awaited {
   if (!headersSent) return 'first bytes';
   return socket !== null && socket.writableLength > 0 ? 'client' : 'more bytes';
 }

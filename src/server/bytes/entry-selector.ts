@@ -25,7 +25,11 @@ export interface EntrySelector {
   requireServable(release: ServedRelease | PendingRelease): void;
 }
 
-export interface EntrySelectorOptions {
+const IMMUTABLE = 'max-age=31536000, immutable';
+const REVALIDATE = 'no-cache';
+
+/** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
+export function createEntrySelector(options: {
   readonly serving: Serving;
   /** `/{cdn_host}/`. */
   readonly prefix: string;
@@ -35,13 +39,7 @@ export interface EntrySelectorOptions {
   readonly retryAfterSeconds: number;
   /** Whether reading the entries needs a token: then a cache that several clients share must not store them. */
   readonly needsToken: boolean;
-}
-
-const IMMUTABLE = 'max-age=31536000, immutable';
-const REVALIDATE = 'no-cache';
-
-/** Makes the selector: target, then release, then its verdict, then the entry in its manifest. */
-export function createEntrySelector(options: EntrySelectorOptions): EntrySelector {
+}): EntrySelector {
   const { serving, prefix, defaultChannel, retryAfterSeconds, needsToken } = options;
   const immutable = `${needsToken ? 'private' : 'public'}, ${IMMUTABLE}`;
 

@@ -12,8 +12,8 @@ import { Outflow, type ByteResponse, type PendingBytes } from './outflow.ts';
 import type { ReadBuffers } from './read-buffers.ts';
 import type { VerifiedReader } from './verified-reader.ts';
 
-export interface EntrySenderDependencies {
-  readonly selector: Pick<EntrySelector, 'requireServable'>;
+interface EntrySenderDependencies {
+  readonly selector: EntrySelector;
   readonly reader: VerifiedReader;
   readonly cache: BlockCache;
   readonly buffers: ReadBuffers;
@@ -42,7 +42,7 @@ export interface EntrySender {
   ): Promise<void>;
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly fromVolume: boolean;
   readonly onStalled: () => void;
 }
@@ -132,12 +132,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
 function takeFromMemory(
   { entry }: SelectedEntry,
   { parts }: ByteResponsePlan,
-  {
-    cache,
-    buffers,
-    budget,
-    metrics,
-  }: Pick<EntrySenderDependencies, 'cache' | 'buffers' | 'budget' | 'metrics'>,
+  { cache, buffers, budget, metrics }: EntrySenderDependencies,
 ): PendingBytes | null {
   const [part] = parts;
   if (part === undefined || parts.length > 1) return null;

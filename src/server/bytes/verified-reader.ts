@@ -34,7 +34,7 @@ export interface VerifiedReader {
   close(): void;
 }
 
-export interface VerifiedReaderOptions extends VerifiedObjectOptions {
+interface VerifiedReaderOptions extends VerifiedObjectOptions {
   readonly reportDamage: (report: DamageReport) => void;
   readonly logger: Logger;
   /** Maximum number of descriptors kept open for objects that are not being read. */

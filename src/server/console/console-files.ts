@@ -63,7 +63,7 @@ interface ConsoleOptions {
  * @returns as {@link readConsoleFiles}; no files when the console cannot be read, for the page "not built"
  */
 export async function loadConsole(
-  logger: Pick<Logger, 'warn'> | null,
+  logger: Logger | null,
   { folder = BUILT, runbooks = RUNBOOK_BASE }: ConsoleOptions = {},
 ): Promise<ReadonlyMap<string, ConsoleFile>> {
   try {

@@ -34,15 +34,12 @@ interface Absence {
   readonly since: number;
 }
 
-/** Makes a presence that assumes that the daemon answers. */
-export function createDaemonPresence({
-  clock,
-  servedUntil,
-}: {
-  readonly clock: Clock;
-  /** Until when the official release is served without the daemon, Unix seconds; `null` when it is not served. */
-  readonly servedUntil: () => number | null;
-}): DaemonPresence {
+/**
+ * Makes a presence that assumes that the daemon answers.
+ *
+ * @param servedUntil until when the official release is served without the daemon, Unix seconds; `null` when it is not served
+ */
+export function createDaemonPresence(clock: Clock, servedUntil: () => number | null): DaemonPresence {
   let absence: Absence | null = null;
   let answeredAt = -Infinity;
 

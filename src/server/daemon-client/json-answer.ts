@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { HttpFailure, parseJsonAnswer, type BoundedAnswer } from '../../platform/http/http-client.ts';
 import { DaemonUnavailable, unavailableOf } from './daemon-unavailable.ts';
 
@@ -13,9 +14,7 @@ export function readJsonObject(
 ): Readonly<Record<string, unknown>> {
   try {
     const value = parseJsonAnswer(answer, options);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as Readonly<Record<string, unknown>>;
-    }
+    if (isRecord(value)) return value;
   } catch (error) {
     throw error instanceof HttpFailure ? unavailableOf(error) : error;
   }

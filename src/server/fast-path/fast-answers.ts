@@ -25,7 +25,7 @@ export interface ReadyAnswer {
 /** The kinds of answer that many requests share: to a plain GET, to a plain HEAD, and the 304. */
 type Kind = 'get' | 'head' | 'notModified';
 
-export interface FastAnswersDependencies {
+interface FastAnswersDependencies {
   readonly serving: Serving;
   readonly cdn: CdnParts;
   readonly clock: Clock;
@@ -59,7 +59,7 @@ export class FastAnswers {
   }
 
   /** The entry of a request if it may be served now; otherwise `null`, and the full server must answer. */
-  find({ target, origin }: Pick<FastHead, 'target' | 'origin'>): SelectedEntry | null {
+  find({ target, origin }: FastHead): SelectedEntry | null {
     const { serving, cdn, cors } = this.#dependencies;
     if (origin !== undefined && cors.dependsOnOrigin) return null;
     const state = serving.state();

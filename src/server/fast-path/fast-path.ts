@@ -11,21 +11,6 @@ import type { Serving } from '../serving/serving.ts';
 import { FastAnswers } from './fast-answers.ts';
 import { FastConnection, type FastConnectionOptions } from './fast-connection.ts';
 
-export interface FastPathOptions {
-  readonly serving: Serving;
-  readonly cdn: CdnParts;
-  readonly clock: Clock;
-  /** Counts a request and logs it. */
-  readonly record: (finished: FinishedRequest) => void;
-  /** The route label of resource bytes. */
-  readonly route: string;
-  readonly createRequestId: () => string;
-  readonly createSpanId: () => string;
-  /** The connections of the server, which admit each one before the fast path gets it. */
-  readonly connections: Connections;
-  readonly cors: Cors;
-}
-
 /** The fast path of one server. */
 export interface FastPath {
   /** Number of connections that the fast path holds now. */
@@ -39,7 +24,23 @@ export interface FastPath {
  *
  * @param server not listening yet, with its timeouts set
  */
-export function installFastPath(server: Server, options: FastPathOptions): FastPath {
+export function installFastPath(
+  server: Server,
+  options: {
+    readonly serving: Serving;
+    readonly cdn: CdnParts;
+    readonly clock: Clock;
+    /** Counts a request and logs it. */
+    readonly record: (finished: FinishedRequest) => void;
+    /** The route label of resource bytes. */
+    readonly route: string;
+    readonly createRequestId: () => string;
+    readonly createSpanId: () => string;
+    /** The connections of the server, which admit each one before the fast path gets it. */
+    readonly connections: Connections;
+    readonly cors: Cors;
+  },
+): FastPath {
   const { cdn, clock, record, route, createRequestId, createSpanId, connections } = options;
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');

@@ -20,21 +20,6 @@ export interface Minute {
   readonly states: Readonly<Record<Channel, ServiceStateName | null>>;
 }
 
-interface MinuteRing {
-  /** Adds to the traffic of a minute. Several processes of one server add to the same minute. */
-  addTraffic(minute: number, traffic: Traffic): void;
-  /** Records that a channel was in a state in this minute. The worst state of a minute stays. */
-  addState(minute: number, channel: Channel, state: ServiceStateName): void;
-  /**
-   * Reads the kept minutes of a range, oldest first.
-   *
-   * @param from the first minute, inclusive
-   * @param to the last minute, exclusive; at most {@link HISTORY_MINUTES} after `from`
-   * @returns one item for each minute; `null` for a minute without a record
-   */
-  read(from: number, to: number): readonly (Minute | null)[];
-}
-
 /** From the worst to the best for clients: not served first, then what needs attention. */
 const WORST_FIRST = [
   'damaged',
@@ -53,29 +38,43 @@ const BADNESS: Readonly<Record<ServiceStateName, number>> = Object.fromEntries(
   WORST_FIRST.map((state, index) => [state, WORST_FIRST.length - index]),
 ) as Record<ServiceStateName, number>;
 
-/** Makes an empty ring. A minute replaces the one of 24 hours before. */
-export function createMinuteRing(): MinuteRing {
-  const slots: (Minute | null)[] = new Array<Minute | null>(HISTORY_MINUTES).fill(null);
-  const find = (minute: number): Minute | null => {
-    const found = slots[minute % HISTORY_MINUTES] ?? null;
-    return found?.minute === minute ? found : null;
-  };
-  const change = (minute: number, changes: (before: Minute) => Partial<Minute>): void => {
-    const before = find(minute) ?? emptyMinute(minute);
-    slots[minute % HISTORY_MINUTES] = { ...before, ...changes(before) };
-  };
+/** The minutes of the last 24 hours. A minute replaces the one of 24 hours before. */
+export class MinuteRing {
+  readonly #slots = new Array<Minute | null>(HISTORY_MINUTES).fill(null);
 
-  return {
-    addTraffic: (minute, traffic) => {
-      change(minute, ({ traffic: known }) => ({ traffic: known === null ? traffic : sumOf(known, traffic) }));
-    },
-    addState: (minute, channel, state) => {
-      const known = find(minute)?.states[channel] ?? null;
-      if (known !== null && BADNESS[known] >= BADNESS[state]) return;
-      change(minute, ({ states }) => ({ states: { ...states, [channel]: state } }));
-    },
-    read: (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, index) => find(from + index)),
-  };
+  /** Adds to the traffic of a minute. Several processes of one server add to the same minute. */
+  addTraffic(minute: number, traffic: Traffic): void {
+    const { traffic: known } = this.#find(minute) ?? emptyMinute(minute);
+    this.#change(minute, { traffic: known === null ? traffic : sumOf(known, traffic) });
+  }
+
+  /** Records that a channel was in a state in this minute. The worst state of a minute stays. */
+  addState(minute: number, channel: Channel, state: ServiceStateName): void {
+    const { states } = this.#find(minute) ?? emptyMinute(minute);
+    const known = states[channel];
+    if (known !== null && BADNESS[known] >= BADNESS[state]) return;
+    this.#change(minute, { states: { ...states, [channel]: state } });
+  }
+
+  /**
+   * Reads the kept minutes of a range, oldest first.
+   *
+   * @param from the first minute, inclusive
+   * @param to the last minute, exclusive; at most {@link HISTORY_MINUTES} after `from`
+   * @returns one item for each minute; `null` for a minute without a record
+   */
+  read(from: number, to: number): readonly (Minute | null)[] {
+    return Array.from({ length: Math.max(0, to - from) }, (_, index) => this.#find(from + index));
+  }
+
+  #find(minute: number): Minute | null {
+    const found = this.#slots[minute % HISTORY_MINUTES] ?? null;
+    return found?.minute === minute ? found : null;
+  }
+
+  #change(minute: number, changes: Partial<Minute>): void {
+    this.#slots[minute % HISTORY_MINUTES] = { ...(this.#find(minute) ?? emptyMinute(minute)), ...changes };
+  }
 }
 
 function emptyMinute(minute: number): Minute {

@@ -1,17 +1,11 @@
+import type { AdminIndex } from '../../contract/schemas/answers/admin.ts';
 import type { Registry } from '../../platform/metrics/metrics.ts';
 
 /** How far the scrub of a server is. */
-export interface ScrubPosition {
-  readonly pass: number;
-  readonly share: number;
-  /** Damaged objects found since the process started, of releases that the attestation still names. */
-  readonly damageFound: number;
-  /** When the last pass was completed, Unix seconds; `null` before the first one. */
-  readonly completedAt: number | null;
-}
+export type ScrubPosition = NonNullable<AdminIndex['scrub']>;
 
 /** Reads the scrub of this process from its metrics, so that both show the same numbers; `null` while it runs no scrub. */
-export async function readScrub(registry: Pick<Registry, 'getSingleMetric'>): Promise<ScrubPosition | null> {
+export async function readScrub(registry: Registry): Promise<ScrubPosition | null> {
   const valuesOf = async (name: string): Promise<readonly number[]> =>
     ((await registry.getSingleMetric(name)?.get())?.values ?? []).map(({ value }) => value);
   const [pass] = await valuesOf('slipway_scrub_pass');
@@ -20,5 +14,5 @@ export async function readScrub(registry: Pick<Registry, 'getSingleMetric'>): Pr
   const [damageFound = 0] = await valuesOf('slipway_scrub_damaged_objects');
   // The gauges are 0 until the scrub has started.
   if (pass === undefined || pass === 0) return null;
-  return { pass, share, damageFound, completedAt: completedAt === 0 ? null : completedAt };
+  return { pass, share, damage_found: damageFound, completed_at: completedAt === 0 ? null : completedAt };
 }

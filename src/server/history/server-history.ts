@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import type { ReadServiceState } from '../service/service-state-reader.ts';
-import { createMinuteRing, type Minute, type Traffic } from './minute-ring.ts';
+import { MinuteRing, type Minute, type Traffic } from './minute-ring.ts';
 import type { ScrubPosition } from './scrub-reader.ts';
 
 /** The traffic of one process in one minute, and its scrub. */
@@ -45,10 +45,10 @@ export function createServerHistory(options: {
   readonly readScrub: () => Promise<ScrubPosition | null>;
   readonly share: (own: MinuteOfProcess) => void;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }): ServerHistory {
   const { readState, readTraffic, readScrub, share, clock, logger } = options;
-  const ring = createMinuteRing();
+  const ring = new MinuteRing();
   const thisMinute = (): number => Math.floor(clock.now() / 60_000);
   const first = thisMinute();
   let open = first;

@@ -10,15 +10,12 @@ interface Sample {
  * Makes the function that reads the traffic since its last call from the metrics of this process, so that the history
  * and the metrics tell the same.
  *
- * @param options.isOfClients whether the requests of a route template come from clients, and not from the platform or operators
+ * @param isOfClients whether the requests of a route template come from clients, and not from the platform or operators
  */
-export function createTrafficReader({
-  registry,
-  isOfClients,
-}: {
-  readonly registry: Pick<Registry, 'getSingleMetric'>;
-  readonly isOfClients: (route: string) => boolean;
-}): () => Promise<Traffic> {
+export function createTrafficReader(
+  registry: Registry,
+  isOfClients: (route: string) => boolean,
+): () => Promise<Traffic> {
   const samplesOf = async (name: string): Promise<readonly Sample[]> =>
     (await registry.getSingleMetric(name)?.get())?.values ?? [];
   let before: Traffic = { requests: 0, serverErrors: 0, sentBytes: 0 };

@@ -11,15 +11,13 @@ const REUSE_MS = 500;
  * Makes the probes of the metrics port, by path. Each sends the same request to the public port over loopback and passes
  * its answer on, so a success proves that the public port accepts connections and that a worker answers. Clients of the
  * public port cannot make them fail by using up its connections.
+ *
+ * @param url base URL of the public port; `null` while it does not listen
  */
-export function createListenerProbes({
-  url,
-  isShuttingDown,
-}: {
-  /** Base URL of the public port; `null` while it does not listen. */
-  readonly url: () => string | null;
-  readonly isShuttingDown: () => boolean;
-}): Readonly<Record<string, () => Promise<SideAnswer>>> {
+export function createListenerProbes(
+  url: () => string | null,
+  isShuttingDown: () => boolean,
+): Readonly<Record<string, () => Promise<SideAnswer>>> {
   const check = createListenerCheck({ url, deadlineMs: DEADLINE_MS, reuseMs: REUSE_MS });
   const { getHealth, getReadiness } = PUBLIC_OPERATIONS;
 

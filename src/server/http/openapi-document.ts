@@ -7,7 +7,7 @@ const PATH = join(import.meta.dirname, '../../../docs/reference/openapi.yaml');
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads the OpenAPI document to serve. It is read instead of generated, because generating it takes some 8 MiB of
+ * Reads the OpenAPI document to serve. It is read instead of generated, because generating it takes about 8 MiB of
  * memory in every server.
  *
  * @throws the file system error if the file is missing

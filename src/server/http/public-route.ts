@@ -40,7 +40,7 @@ export interface PublicRoute {
  * @param options.isCompressed see {@link PublicRoute}
  */
 export function publicRoute<Schema extends QuerySchema>(
-  operation: Pick<OperationDefinition, 'path' | 'auth' | 'answers'> & { readonly query: Schema },
+  operation: OperationDefinition & { readonly query: Schema },
   answer: (query: z.infer<Schema>, signal: AbortSignal) => Answer | Promise<Answer>,
   { isCompressed = false }: { readonly isCompressed?: boolean } = {},
 ): PublicRoute {

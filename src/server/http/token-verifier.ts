@@ -12,7 +12,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TokenSource } from '../config/token-sources.ts';
-import { createTokenAllowance, type TokenAllowance, type TokenRefusal } from './token-limits.ts';
+import { TokenAllowance, type TokenRefusal } from './token-limits.ts';
 import type { TokenMetrics } from './token-metrics.ts';
 
 const LOOK_AGAIN_AFTER_MS = 1_000;
@@ -36,7 +36,7 @@ export interface Credentials {
   readonly authorization: readonly string[];
   readonly query: URLSearchParams;
   /** The answer to the request, which counts for the limits of the token until it has ended. */
-  readonly response: Pick<ServerResponse, 'once' | 'closed'>;
+  readonly response: ServerResponse;
 }
 
 /** Checks credentials against token files. */
@@ -58,7 +58,7 @@ export function createTokenVerifier({
   logger,
 }: {
   readonly sources: readonly TokenSource[];
-  readonly secrets: Pick<SecretMask, 'learn'>;
+  readonly secrets: SecretMask;
   readonly metrics: TokenMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -66,7 +66,7 @@ export function createTokenVerifier({
   const followed = sources.map((source) => ({
     source,
     // A token that rotates keeps its allowance.
-    allowance: source.limits === null ? null : createTokenAllowance(source.limits),
+    allowance: source.limits === null ? null : new TokenAllowance(source.limits),
     read: followTokenFile(
       source.file,
       (problem) => {
@@ -134,7 +134,7 @@ function enter(
   return null;
 }
 
-/** A token that stands in several files has the least of their rights. */
+/** A token that is in several files has the least of their rights. */
 function callerOf(digest: Buffer, known: readonly KnownToken[]): TokenCaller {
   const limits = known.flatMap(({ source }) => (source.allow === null ? [] : [source.allow]));
   const id = known.find(({ source }) => source.id !== null)?.source.id;

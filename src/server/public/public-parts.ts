@@ -6,7 +6,7 @@ import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import type { ReadServiceState } from '../service/service-state-reader.ts';
 import type { Refresher } from '../serving/refresher.ts';
 import type { ServingControl } from '../serving/serving.ts';
-import type { VerifiedDocumentReader } from '../serving/verified-document.ts';
+import type { ObjectSource } from '../../snapshot/objects/object-source.ts';
 import type { PublicUrls } from './release/public-urls.ts';
 
 /** What the public routes are made of. */
@@ -15,7 +15,7 @@ export interface PublicParts {
   readonly urls: PublicUrls;
   readonly serving: ServingControl;
   readonly refresher: Refresher;
-  readonly readDocument: VerifiedDocumentReader;
+  readonly objects: ObjectSource;
   readonly client: DaemonClient;
   readonly presence: DaemonPresence;
   /** The state of the service, which every surface shows. */

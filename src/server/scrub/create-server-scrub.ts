@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerParts } from '../assemble-server.ts';
 import type { ServerConfiguration } from '../config/config.ts';
 import type { Serving } from '../serving/serving.ts';
-import { createScrubDamage } from './scrub-damage.ts';
+import { ScrubDamage } from './scrub-damage.ts';
 import { createScrubMetrics } from './scrub-metrics.ts';
 import { createScrubber, type Scrubber } from './scrubber.ts';
 import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
@@ -21,14 +21,14 @@ export function createServerScrub(
 ): Scrubber | null {
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;
-  const found = createScrubDamage(serving);
+  const found = new ScrubDamage(serving);
   return createScrubber({
     serving,
     root: config.snapshot.root,
     pool,
     share: { bytesPerSecond, share },
     restSeconds,
-    store: stateFile === undefined ? NO_STATE_STORE : createScrubStateFile({ path: stateFile, logger }),
+    store: stateFile === undefined ? NO_STATE_STORE : createScrubStateFile(stateFile, logger),
     load: createLoadMeter(clock, inFlight),
     metrics: createScrubMetrics(registry, found),
     found,

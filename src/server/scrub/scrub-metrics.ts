@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { DAMAGE_KINDS } from '../../domain/verdict/damage-kind.ts';
-import type { ScrubDamage } from './scrub-damage.ts';
 import type { ScrubState } from './scrub-state.ts';
 import { SCRUB_STEPS } from './scrub-order.ts';
 
@@ -18,7 +17,7 @@ export interface ScrubMetrics {
  *
  * @param found the objects that it found damaged
  */
-export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 'count'>): ScrubMetrics {
+export function createScrubMetrics(registry: Registry, found: { count(): number }): ScrubMetrics {
   const registers = [registry];
   const damaged = new Gauge({
     name: 'slipway_scrub_damaged_objects',
@@ -71,8 +70,8 @@ export function createScrubMetrics(registry: Registry, found: Pick<ScrubDamage, 
     }),
     show: (state) => {
       pass.set(state.pass);
-      progress.set(state.stepsDone / SCRUB_STEPS);
-      ({ completedAt } = state);
+      progress.set(state.steps_done / SCRUB_STEPS);
+      ({ completed_at: completedAt } = state);
     },
   };
 }

@@ -12,7 +12,7 @@ const PIECE_BYTES = 16 * BLOCK_BYTES;
 
 interface ScrubObjectOptions {
   readonly root: string;
-  readonly pool: Pick<HashPool, 'hashContent' | 'hashBlocks'>;
+  readonly pool: HashPool;
   readonly signal: AbortSignal;
   /** Called after each read with the number of bytes hashed; the next read waits for it. */
   readonly pace: (bytes: number) => Promise<void>;
@@ -59,7 +59,7 @@ async function compareBlocks(
     await pace(size);
     return;
   }
-  const list = await readBlockList({ root, entry: { blake3, size, blocks } });
+  const list = await readBlockList(root, { blake3, size, blocks });
   for (let start = 0; start < size; start += PIECE_BYTES) {
     const span = { start, end: Math.min(start + PIECE_BYTES, size) };
     const found = await pool.hashBlocks(fd, span, signal);

@@ -16,7 +16,10 @@ export interface ScrubObject {
 }
 
 /** A release whose objects are checked. */
-export type ScrubRelease = Pick<ServedRelease, 'index' | 'document'>;
+export interface ScrubRelease {
+  readonly index: ServedRelease['index'];
+  readonly document: ServedRelease['document'];
+}
 
 /** Number of steps of a pass: one for each first byte of a digest. */
 export const SCRUB_STEPS = 256;

@@ -31,12 +31,8 @@ export function createScrubProgress(options: {
   readonly logger: Logger;
 }): ScrubProgress {
   const { store, metrics, clock, logger } = options;
-  let state = beginPass({
-    pass: 1,
-    firstStep: Math.floor(options.random() * SCRUB_STEPS) % SCRUB_STEPS,
-    begunAt: unixSeconds(clock),
-    completedAt: null,
-  });
+  const firstStep = Math.floor(options.random() * SCRUB_STEPS) % SCRUB_STEPS;
+  let state = beginPass(1, firstStep, unixSeconds(clock), null);
   let savedAt = clock.monotonic();
 
   const save = async (): Promise<void> => {
@@ -68,22 +64,22 @@ export function createScrubProgress(options: {
       await advance({ after: blake3, objects: state.objects + 1, damaged });
     },
     finishStep: async () => {
-      if (state.stepsDone + 1 >= SCRUB_STEPS) return false;
-      await advance({ stepsDone: state.stepsDone + 1, after: '' });
+      if (state.steps_done + 1 >= SCRUB_STEPS) return false;
+      await advance({ steps_done: state.steps_done + 1, after: '' });
       return true;
     },
     finishPass: async () => {
       const completedAt = unixSeconds(clock);
-      const { pass, objects, bytes, damaged, begunAt, firstStep } = state;
+      const { pass, objects, bytes, damaged, begun_at: begunAt, first_step: step } = state;
       logger.info({ pass, objects, bytes, damaged, seconds: completedAt - begunAt }, 'scrub pass complete');
-      metrics.show({ ...state, stepsDone: SCRUB_STEPS, after: '', completedAt });
+      metrics.show({ ...state, steps_done: SCRUB_STEPS, after: '', completed_at: completedAt });
       // Saved as the beginning of the next pass: a process that ends during the rest must not repeat this one.
       const begins = completedAt + options.restSeconds;
-      state = beginPass({ pass: pass + 1, firstStep, begunAt: begins, completedAt });
+      state = beginPass(pass + 1, step, begins, completedAt);
       await save();
     },
     beginPass: async () => {
-      await advance({ begunAt: unixSeconds(clock) });
+      await advance({ begun_at: unixSeconds(clock) });
     },
   };
 }

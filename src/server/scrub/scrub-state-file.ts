@@ -1,7 +1,7 @@
 import { noFailpoints } from '../../platform/files/failpoints.ts';
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
-import { parseScrubState, renderScrubState, type ScrubState } from './scrub-state.ts';
+import { parseScrubState, type ScrubState } from './scrub-state.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 
 const MAX_BYTES = 4096;
@@ -22,13 +22,7 @@ export const NO_STATE_STORE: ScrubStateStore = {
 };
 
 /** Makes a store in one file. */
-export function createScrubStateFile({
-  path,
-  logger,
-}: {
-  readonly path: string;
-  readonly logger: Logger;
-}): ScrubStateStore {
+export function createScrubStateFile(path: string, logger: Logger): ScrubStateStore {
   let isWritable = true;
   return {
     load: async () => {
@@ -46,7 +40,7 @@ export function createScrubStateFile({
     },
     save: async (state) => {
       try {
-        await writeFileDurably(path, renderScrubState(state), noFailpoints, 0o600);
+        await writeFileDurably(path, `${JSON.stringify(state)}\n`, noFailpoints, 0o600);
         isWritable = true;
       } catch (error) {
         if (isWritable) logger.warn({ err: error }, 'the position of the scrub cannot be saved');

@@ -32,9 +32,9 @@ export interface Scrubber {
 }
 
 interface ScrubberOptions {
-  readonly serving: Pick<Serving, 'state' | 'reportDamage'>;
+  readonly serving: Serving;
   readonly root: string;
-  readonly pool: Pick<HashPool, 'hashContent' | 'hashBlocks'>;
+  readonly pool: HashPool;
   readonly share: ScrubShare;
   /** Seconds between the end of a pass and the beginning of the next. */
   readonly restSeconds: number;
@@ -42,7 +42,7 @@ interface ScrubberOptions {
   /** How busy the server is, 0 to 1. */
   readonly load: () => number;
   readonly metrics: ScrubMetrics;
-  readonly found: Pick<ScrubDamage, 'note'>;
+  readonly found: ScrubDamage;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;

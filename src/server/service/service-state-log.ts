@@ -15,7 +15,7 @@ const START_MS = 60_000;
 /** Makes the loop that logs every change of the state, and a start that takes too long. */
 export function createServiceStateLog(options: {
   readonly read: ReadServiceState;
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly logger: Logger;
   readonly clock: Clock;
 }): Loop {
   const { read, logger, clock } = options;
@@ -57,7 +57,7 @@ function isWaiting({ state, reason }: ServiceState): boolean {
 }
 
 function logState(
-  logger: Pick<Logger, 'info' | 'warn'>,
+  logger: Logger,
   answer: ServiceAnswer,
   before: ServiceAnswer | null,
   level: 'info' | 'warn',

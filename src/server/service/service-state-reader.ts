@@ -12,7 +12,7 @@ import { createStateTimes } from './state-times.ts';
 
 /** Where the facts come from. All of them are in memory. */
 export interface ServiceStateSources {
-  readonly serving: Pick<ServingControl, 'verdict' | 'attestation'>;
+  readonly serving: ServingControl;
   readonly daemon: () => DaemonState;
   readonly refresh: () => RefreshDiagnostics;
   readonly conditions: () => readonly DaemonCondition[] | null;

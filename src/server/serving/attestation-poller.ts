@@ -48,11 +48,11 @@ interface AttestationPoller {
 }
 
 export interface AttestationPollerOptions {
-  readonly client: Pick<DaemonClient, 'fetchAttestation'>;
+  readonly fetchAttestation: DaemonClient['fetchAttestation'];
   /** Reads the newest envelope on the volume, `null` for none. It is used only while the daemon is a standby. */
   readonly readVolumeEnvelope: () => Promise<Uint8Array | null>;
   readonly offer: (envelope: Uint8Array) => Promise<OfferOutcome>;
-  readonly serving: Pick<ServingControl, 'rejection'>;
+  readonly serving: ServingControl;
   readonly clock: Clock;
   readonly random: () => number;
   readonly waitSeconds: number;
@@ -61,7 +61,7 @@ export interface AttestationPollerOptions {
 
 /** Makes a poller that has not polled yet. */
 export function createAttestationPoller(options: AttestationPollerOptions): AttestationPoller {
-  const { client, serving, clock, waitSeconds, onOutcome } = options;
+  const { serving, clock, waitSeconds, onOutcome } = options;
   let etag: string | null = null;
   let diagnostics: RefreshDiagnostics = {
     lastAttemptAt: null,
@@ -86,7 +86,7 @@ export function createAttestationPoller(options: AttestationPollerOptions): Atte
 
   const ask = async (signal: AbortSignal): Promise<number> => {
     const startedAt = clock.monotonic();
-    const answer = await client.fetchAttestation({ etag, waitSeconds, signal });
+    const answer = await options.fetchAttestation({ etag, waitSeconds, signal });
     const outcome = await outcomeOf(answer);
     if (outcome === 'refused') noteFailure(serving.rejection()?.reason ?? null);
     else {

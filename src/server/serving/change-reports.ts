@@ -8,7 +8,10 @@ import { isSameOutcome, type Verdict } from '../../domain/verdict/verdict.ts';
 import type { AcceptedEnvelope, DamageChange, ServingControl } from './serving.ts';
 import { firstOf } from './snapshot-trouble.ts';
 
-interface ChangeReports extends Pick<ServingControl, 'watchDamage' | 'watchManifests' | 'watchAttestation'> {
+interface ChangeReports {
+  readonly watchDamage: ServingControl['watchDamage'];
+  readonly watchManifests: ServingControl['watchManifests'];
+  readonly watchAttestation: ServingControl['watchAttestation'];
   report(before: Evidence, event: EvidenceEvent, after: Evidence): void;
   /**
    * Reports a manifest that cannot be read, or the first few objects that were missing when it was read. Only the loader

@@ -2,9 +2,9 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
 import { wantedDocuments } from '../../domain/verdict/release-document.ts';
 import type { DigestFinder } from './digest-finder.ts';
-import type { InspectObject } from './object-inspector.ts';
+import type { InspectObject, ObjectEntry } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
-import { entryHolding, type ObjectEntry } from './snapshot-trouble.ts';
+import { entryHolding } from './snapshot-trouble.ts';
 
 /** Makes the function that checks every damaged object again. */
 export function createDamageRecheck(deps: {

@@ -35,8 +35,8 @@ interface PendingReport {
  * backoff. No request waits for it.
  */
 export function createDamageSender(options: {
-  readonly serving: Pick<Serving, 'watchDamage' | 'watchManifests'>;
-  readonly client: Pick<DaemonClient, 'postDamage'>;
+  readonly serving: Serving;
+  readonly client: DaemonClient;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;

@@ -12,15 +12,11 @@ interface LoadQueue {
   stop(): Promise<void>;
 }
 
-/** Makes an empty queue. */
-export function createLoadQueue({
-  load,
-  onLoaded,
-}: {
-  /** Reads and checks one snapshot off the event loop; throws only when the signal is aborted. */
-  readonly load: (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome>;
-  readonly onLoaded: (snapshotId: SnapshotId, outcome: LoadOutcome) => void;
-}): LoadQueue {
+/** Makes an empty queue. @param load throws only when the signal is aborted */
+export function createLoadQueue(
+  load: (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome>,
+  onLoaded: (snapshotId: SnapshotId, outcome: LoadOutcome) => void,
+): LoadQueue {
   const queue = new Set<SnapshotId>();
   let active: { readonly snapshotId: SnapshotId; readonly abort: AbortController } | null = null;
   let running: Promise<void> = Promise.resolve();

@@ -14,30 +14,25 @@ export type LoadOutcome =
     }
   | { readonly ok: false; readonly manifest: 'missing' | 'damaged'; readonly message: string };
 
-/** Makes the function that reads one manifest in a worker thread and checks whether each of its objects is present. */
-export function createSnapshotLoader(options: {
-  readonly root: string;
-  readonly logger: Logger;
-}): (snapshotId: SnapshotId, signal: AbortSignal) => Promise<LoadOutcome> {
-  return async (snapshotId, signal) => {
-    try {
-      const { index, missing } = await loadManifest({
-        root: options.root,
-        snapshotId,
-        checkObjects: true,
-        signal,
-      });
-      return { ok: true, index, missing: missing.indexes };
-    } catch (error) {
-      if (signal.aborted) throw error;
-      options.logger.warn({ err: error, snapshot_id: snapshotId }, 'snapshot cannot be read');
-      if (error instanceof SnapshotFault)
-        return { ok: false, manifest: error.kind, message: `the manifest is ${error.kind}` };
-      return {
-        ok: false,
-        manifest: 'missing',
-        message: 'the manifest cannot be read; the log has the cause',
-      };
-    }
-  };
+/** Reads one manifest in a worker thread and checks whether each of its objects is present. */
+export async function loadSnapshot(
+  root: string,
+  logger: Logger,
+  snapshotId: SnapshotId,
+  signal: AbortSignal,
+): Promise<LoadOutcome> {
+  try {
+    const { index, missing } = await loadManifest({ root, snapshotId, checkObjects: true, signal });
+    return { ok: true, index, missing: missing.indexes };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    logger.warn({ err: error, snapshot_id: snapshotId }, 'snapshot cannot be read');
+    if (error instanceof SnapshotFault)
+      return { ok: false, manifest: error.kind, message: `the manifest is ${error.kind}` };
+    return {
+      ok: false,
+      manifest: 'missing',
+      message: 'the manifest cannot be read; the log has the cause',
+    };
+  }
 }

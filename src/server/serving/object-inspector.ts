@@ -1,9 +1,16 @@
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { damageKindOf, type DamageKind, type ObjectDamage } from '../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
 import { readBlockList } from '../../snapshot/objects/block-list.ts';
 import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
-import type { ObjectEntry } from './snapshot-trouble.ts';
+
+/** An entry of a manifest, or a document. */
+export interface ObjectEntry {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  readonly blocks?: Blake3Hex;
+}
 
 interface Inspection {
   readonly sound: boolean;
@@ -72,8 +79,7 @@ export function createObjectInspector({
       return { sound: false, kind: damageKindOf(memory.found), message, memory };
     }
     try {
-      if (entry.blocks !== undefined)
-        await readBlockList({ root, entry: { ...entry, blocks: entry.blocks } });
+      if (entry.blocks !== undefined) await readBlockList(root, { ...entry, blocks: entry.blocks });
     } catch (error) {
       const damage = objectDamageOf(error);
       if (damage === null) return null;

@@ -1,3 +1,4 @@
+import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import { createLoop } from '../../platform/process/loop.ts';
 import { pause } from '../../platform/process/pause.ts';
 import {
@@ -6,11 +7,10 @@ import {
   type RefreshDiagnostics,
 } from './attestation-poller.ts';
 import type { ServingControl } from './serving.ts';
-import type { SnapshotVolume } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
 
 /** Milliseconds between two checks. */
-const LOOK_INTERVALS = {
+const CHECK_INTERVALS = {
   /** At the volume, with trouble and without. */
   trouble: 2_000,
   calm: 10_000,
@@ -28,11 +28,7 @@ export interface Refresher {
 }
 
 interface RefresherOptions extends Omit<AttestationPollerOptions, 'offer'> {
-  readonly serving: Pick<
-    ServingControl,
-    'offerEnvelope' | 'rejection' | 'observeVolume' | 'observeKeys' | 'tick' | 'hasTrouble' | 'recheck'
-  >;
-  readonly volume: SnapshotVolume;
+  readonly readVolume: () => Promise<VolumeState>;
   readonly trustedKeys: TrustedKeyRing;
 }
 
@@ -42,7 +38,7 @@ interface RefresherOptions extends Omit<AttestationPollerOptions, 'offer'> {
  */
 export function createRefresher(options: RefresherOptions): Refresher {
   const { serving, trustedKeys, clock } = options;
-  const { look, offer } = createLook(serving, options.volume);
+  const { checkVolume, offer } = createVolumeCheck(serving, options.readVolume);
   const poller = createAttestationPoller({ ...options, offer });
   const stopping = new AbortController();
   const poll = createRestart();
@@ -76,16 +72,16 @@ export function createRefresher(options: RefresherOptions): Refresher {
 
   const onFailure = (error: unknown): number => {
     options.onOutcome('failed', error);
-    return LOOK_INTERVALS.trouble;
+    return CHECK_INTERVALS.trouble;
   };
 
   const volumeLoop = createLoop({
     clock,
     turn: async () => {
-      if (await look()) askFromTheStart();
+      if (await checkVolume()) askFromTheStart();
       serving.tick();
       void recheck();
-      return serving.hasTrouble() ? LOOK_INTERVALS.trouble : LOOK_INTERVALS.calm;
+      return serving.hasTrouble() ? CHECK_INTERVALS.trouble : CHECK_INTERVALS.calm;
     },
     onFailure,
   });
@@ -97,7 +93,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
         serving.observeKeys(trustedKeys.current().map(({ keyId }) => keyId));
         askFromTheStart();
       }
-      return LOOK_INTERVALS.keys;
+      return CHECK_INTERVALS.keys;
     },
     onFailure,
   });
@@ -105,7 +101,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   return {
     start: (first = null) => {
       // The volume first: without its store id no attestation can be judged.
-      polling = look().then(async () => {
+      polling = checkVolume().then(async () => {
         if (first !== null) options.onOutcome(serving.offerEnvelope(first), null);
         volumeLoop.start();
         keyLoop.start();
@@ -124,21 +120,24 @@ export function createRefresher(options: RefresherOptions): Refresher {
 }
 
 /** Checks the volume for the loop, and for an envelope that arrives while no volume is known. */
-function createLook(
-  serving: Pick<ServingControl, 'offerEnvelope' | 'observeVolume'>,
-  volume: SnapshotVolume,
-): { readonly look: () => Promise<boolean>; readonly offer: AttestationPollerOptions['offer'] } {
+function createVolumeCheck(
+  serving: ServingControl,
+  readVolume: () => Promise<VolumeState>,
+): {
+  readonly checkVolume: () => Promise<boolean>;
+  readonly offer: AttestationPollerOptions['offer'];
+} {
   let isReadable = false;
-  const look = async (): Promise<boolean> => {
-    const state = await volume.look();
+  const checkVolume = async (): Promise<boolean> => {
+    const state = await readVolume();
     isReadable = state.ok;
     return serving.observeVolume(state);
   };
   return {
-    look,
+    checkVolume,
     offer: async (envelope) => {
       // The first start of a daemon makes the volume a moment before its first attestation, between two checks of the loop.
-      if (!isReadable) await look();
+      if (!isReadable) await checkVolume();
       return serving.offerEnvelope(envelope);
     },
   };

@@ -1,6 +1,7 @@
 import { DaemonUnavailable } from '../daemon-client/daemon-unavailable.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { VolumeState } from '../../domain/verdict/evidence.ts';
 import type { Verdict } from '../../domain/verdict/verdict.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
@@ -14,13 +15,13 @@ import type { DaemonClient } from '../daemon-client/daemon-client.ts';
 import type { RefreshOutcome } from './attestation-poller.ts';
 import { createBoundedRead } from './bounded-read.ts';
 import { createServing } from './create-serving.ts';
-import { createDigestFinder } from './digest-finder.ts';
-import { createSnapshotLoader } from './load-snapshot.ts';
+import { DigestFinder } from './digest-finder.ts';
+import { loadSnapshot } from './load-snapshot.ts';
 import { createObjectInspector } from './object-inspector.ts';
 import { createRefresher, type Refresher } from './refresher.ts';
 import type { ServingControl } from './serving.ts';
 import { createSnapshotBinder } from './snapshot-binder.ts';
-import { createSnapshotVolume, type SnapshotVolume } from './snapshot-volume.ts';
+import { createVolumeReader } from './snapshot-volume.ts';
 import type { TrustedKeyRing } from './trusted-key-ring.ts';
 import { createVerdictLog } from './verdict-log.ts';
 
@@ -38,7 +39,7 @@ export interface ServingMetrics {
 interface ServingRoomOptions {
   readonly root: string;
   readonly trustedKeys: TrustedKeyRing;
-  readonly client: Pick<DaemonClient, 'fetchAttestation'>;
+  readonly fetchAttestation: DaemonClient['fetchAttestation'];
   readonly waitSeconds: number;
   readonly pool: HashPool;
   readonly metrics: ServingMetrics;
@@ -62,10 +63,10 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   const serving = createServing({
     verify: (envelope) => verifyEnvelope(envelope, trustedKeys.current()),
     inspect: createObjectInspector({ root, pool }),
-    finder: createDigestFinder(),
+    finder: new DigestFinder(),
     createBinder: (onBound) =>
       createSnapshotBinder({
-        load: createSnapshotLoader({ root, logger }),
+        load: async (snapshotId, signal) => await loadSnapshot(root, logger, snapshotId, signal),
         probe: async (entry) => await isUsable(root, entry),
         onBound,
       }),
@@ -80,10 +81,10 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
     },
   });
   const refresher = createRefresher({
-    client: options.client,
+    fetchAttestation: options.fetchAttestation,
     serving,
     trustedKeys,
-    volume: createVolume(options),
+    readVolume: readVolumeOf(options),
     readVolumeEnvelope: createBoundedRead({
       read: async () => await readCurrentAttestation(root),
       onTimeout: () => {
@@ -107,8 +108,8 @@ export function createServingRoom(options: ServingRoomOptions): ServingRoom {
   };
 }
 
-function createVolume({ root, clock, logger }: ServingRoomOptions): SnapshotVolume {
-  return createSnapshotVolume({
+function readVolumeOf({ root, clock, logger }: ServingRoomOptions): () => Promise<VolumeState> {
+  return createVolumeReader({
     root,
     readStoreId: async (path) => (await readStoreFormat(path)).store_id,
     clock,

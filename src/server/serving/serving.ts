@@ -23,8 +23,11 @@ export interface ServedRelease {
 }
 
 /** A release that the newest attestation names and that is not loaded yet, or cannot be, or is withdrawn because of damage. */
-export interface PendingRelease extends Pick<ServedRelease, 'channel' | 'releaseId' | 'snapshotId'> {
+export interface PendingRelease {
+  readonly channel: Channel;
   readonly role: 'pending';
+  readonly releaseId: ReleaseId;
+  readonly snapshotId: SnapshotId;
 }
 
 /** The releases that are served at one instant. Immutable: a switch replaces the whole object. */

@@ -38,7 +38,7 @@ export function createSnapshotBinder({ load, probe, onBound }: SnapshotBinderOpt
     bound.set(snapshotId, outcome);
     onBound(snapshotId, outcome);
   };
-  const queue = createLoadQueue({ load, onLoaded: settle });
+  const queue = createLoadQueue(load, settle);
 
   const readAgain = (snapshotId: SnapshotId): void => {
     bound.set(snapshotId, null);

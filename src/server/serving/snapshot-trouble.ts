@@ -11,9 +11,6 @@ import type { DigestFinder } from './digest-finder.ts';
 
 type ReadSnapshot = LoadOutcome & { readonly ok: true };
 
-/** The part of a manifest entry that a check of its object needs. */
-export type ObjectEntry = Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
-
 /** Renders the result of reading a snapshot as evidence. */
 export function snapshotEvidence(outcome: LoadOutcome): SnapshotEvidence {
   if (!outcome.ok) return { manifest: outcome.manifest, message: outcome.message };
@@ -65,7 +62,7 @@ export function entryHolding(
   { index }: ReadSnapshot,
   blake3: Blake3Hex,
   finder: DigestFinder,
-): ObjectEntry | null {
+): ManifestEntry | null {
   const position = finder.positions(index, blake3)[0];
   return position === undefined ? null : index.entry(position);
 }

@@ -3,14 +3,11 @@ import type { Clock } from '../../platform/process/clock.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { createBoundedRead } from './bounded-read.ts';
 
-/** Checks the root of the snapshot volume. */
-export interface SnapshotVolume {
-  /** Reads FORMAT; never throws and never takes longer than the time limit, even when the mount hangs. */
-  look(): Promise<VolumeState>;
-}
-
-/** Makes the observer of one volume. */
-export function createSnapshotVolume({
+/**
+ * Makes the function that reads FORMAT of the snapshot volume. It never throws and never takes longer than the time limit,
+ * even when the mount hangs.
+ */
+export function createVolumeReader({
   root,
   readStoreId,
   clock,
@@ -24,7 +21,7 @@ export function createSnapshotVolume({
   readonly onFailure: (error: unknown, wasNeverReadable: boolean) => void;
   /** Milliseconds after which a mount that does not answer counts as absent. */
   readonly timeoutMs: number;
-}): SnapshotVolume {
+}): () => Promise<VolumeState> {
   let isFailing = false;
   let wasNeverReadable = true;
   const read = async (): Promise<VolumeState> => {
@@ -46,7 +43,7 @@ export function createSnapshotVolume({
     ok: false,
     message: `the snapshot volume did not answer within ${timeoutMs} ms`,
   });
-  return { look: createBoundedRead({ read, onTimeout, clock, timeoutMs }) };
+  return createBoundedRead({ read, onTimeout, clock, timeoutMs });
 }
 
 /** The message reaches probe bodies, so it contains a code and no path. */

@@ -22,7 +22,7 @@ export function createTrustedKeyRing({
   readonly first: readonly TrustedKey[];
   /** Reads all keys, or returns every problem. */
   readonly load: () => Promise<Result<readonly TrustedKey[], readonly string[]>>;
-  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly logger: Logger;
 }): TrustedKeyRing {
   let keys = first;
   let trouble = '';

@@ -14,9 +14,7 @@ const NOT_YET: ReadonlySet<Reason | null> = new Set<Reason>([
  * Makes the function that logs each change of a verdict: as a warning when the official channel is no longer served, and as
  * information while it has not been served yet.
  */
-export function createVerdictLog(
-  logger: Pick<Logger, 'info' | 'warn'>,
-): (verdict: Verdict, previous: Pick<Verdict, 'reason'> | null) => void {
+export function createVerdictLog(logger: Logger): (verdict: Verdict, previous: Verdict | null) => void {
   const served = new Set<Channel>();
   return (verdict, previous) => {
     const { channel, distributable, reason, message, release_id, snapshot_id } = verdict;

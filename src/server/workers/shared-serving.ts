@@ -1,14 +1,11 @@
 import type { Registry } from '../../platform/metrics/metrics.ts';
-import type { MinuteOfProcess, ServerHistory } from '../history/server-history.ts';
+import type { MinuteOfProcess } from '../history/server-history.ts';
 import type { ServingControl } from '../serving/serving.ts';
 
 /** The parts that the processes of one server share. */
 export interface SharedServingParts {
-  readonly serving: Pick<
-    ServingControl,
-    'reportDamage' | 'watchDamage' | 'offerEnvelope' | 'watchAttestation'
-  >;
-  readonly history: Pick<ServerHistory, 'add'>;
+  readonly serving: ServingControl;
+  addMinute(minute: MinuteOfProcess): void;
   /** Checks the volume and everything in trouble now. */
   wake(): void;
   readonly registry: Registry;

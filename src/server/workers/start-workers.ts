@@ -44,7 +44,10 @@ export async function startWorkers(
     },
     ...config.metrics,
     logger,
-    paths: createListenerProbes({ url: () => publicUrl, isShuttingDown: () => lifecycle.signal.aborted }),
+    paths: createListenerProbes(
+      () => publicUrl,
+      () => lifecycle.signal.aborted,
+    ),
   });
   lifecycle.onShutdown('metrics', async (signal) => metrics.close(signal));
   lifecycle.onShutdown('workers', async (signal) => {

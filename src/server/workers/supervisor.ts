@@ -4,7 +4,7 @@ import { restartBackoff } from '../../platform/process/restart-backoff.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { ServerConfiguration } from '../config/config.ts';
-import { createEvidenceRelay, type EvidenceRelay } from './evidence-relay.ts';
+import { EvidenceRelay } from './evidence-relay.ts';
 import { MetricsCollection } from './metrics-collection.ts';
 import type { PrimaryMessage, WorkerMessage } from './worker-messages.ts';
 import type { WorkerExit, WorkerProcess } from './worker-process.ts';
@@ -75,7 +75,7 @@ function emptySlot(number: number): Slot {
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { config, clock, logger } = options;
   const slots = Array.from({ length: config.workers }, (_, number) => emptySlot(number));
-  const relay = createEvidenceRelay<Slot>((from, message) => {
+  const relay = new EvidenceRelay<Slot>((from, message) => {
     for (const { process } of slots) if (process !== from.process) process?.send(message);
   });
   const metrics = new MetricsCollection(clock);

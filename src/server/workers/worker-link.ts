@@ -30,16 +30,14 @@ export interface WorkerLink {
 /** Time limit for a replacement worker to prepare before it gets clients, milliseconds. */
 const SETTLE_MS = 30_000;
 
-interface WorkerChannel {
-  on(event: 'message', listener: (message: unknown) => void): unknown;
-  send?(message: WorkerMessage): unknown;
-}
-
 type Send = (message: WorkerMessage) => void;
 type StartMessage = Extract<PrimaryMessage, { readonly kind: 'slipway:start' }>;
 
 /** Makes the link of a worker process. */
-export function createWorkerLink(channel: WorkerChannel): WorkerLink {
+export function createWorkerLink(channel: {
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  send?(message: WorkerMessage): unknown;
+}): WorkerLink {
   const started = Promise.withResolvers<WorkerStart | null>();
   const stopListeners: ((reason: string) => void)[] = [];
   let stopReason: string | null = null;
@@ -168,7 +166,7 @@ function createSharedEvidence(send: Send): SharedEvidence {
       parts?.serving.offerEnvelope(Buffer.from(envelope, 'base64'));
     },
     takeMinute: (minute) => {
-      parts?.history.add(minute);
+      parts?.addMinute(minute);
     },
     metrics: async () => (await parts?.registry.getMetricsAsJSON()) ?? [],
   };

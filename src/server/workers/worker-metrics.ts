@@ -1,11 +1,10 @@
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from '../../platform/metrics/metrics.ts';
-import type { Supervisor } from './supervisor.ts';
 
 /** Registers the number of worker processes that accept clients, and of those that were started again. */
 export function registerWorkerMetrics(
   registry: Registry,
-  supervisor: Pick<Supervisor, 'running' | 'restarts'>,
+  supervisor: { readonly running: number; readonly restarts: number },
 ): void {
   const registers = [registry];
   const running = new Gauge({

@@ -108,12 +108,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
   };
 }
 
-type Accessors = Pick<
-  ManifestIndex,
-  'destination' | 'size' | 'blake3' | 'crc64' | 'source' | 'mediaType' | 'blocks'
->;
-
-function createAccessors(columns: ManifestColumns): Accessors {
+function createAccessors(columns: ManifestColumns) {
   const { length } = columns;
   const digests = bufferOver(columns.digests);
   const blockLists = bufferOver(columns.blockLists);
@@ -126,34 +121,34 @@ function createAccessors(columns: ManifestColumns): Accessors {
   };
 
   return {
-    destination: (position) => {
+    destination: (position: number) => {
       check(position);
       cursor.seek(position);
       return cursor.bytes.toString('utf8', 0, cursor.length) as Destination;
     },
-    size: (position) => {
+    size: (position: number) => {
       check(position);
       return columns.sizes[position] ?? 0;
     },
-    blake3: (position) => {
+    blake3: (position: number) => {
       check(position);
       return hexAt(digests, position);
     },
-    crc64: (position) => {
+    crc64: (position: number) => {
       check(position);
       const low = BigInt(columns.crc64[2 * position] ?? 0);
       const high = BigInt(columns.crc64[2 * position + 1] ?? 0);
       return String((high << 32n) | low) as Crc64Decimal;
     },
-    source: (position) => {
+    source: (position: number): EntrySource => {
       check(position);
       return ((columns.localized[position >> 3] ?? 0) >> (position & 7)) & 1 ? 'localized' : 'official';
     },
-    mediaType: (position) => {
+    mediaType: (position: number) => {
       check(position);
       return columns.mediaTypes[columns.mediaTypeIds[position] ?? 0] ?? '';
     },
-    blocks: (position) => {
+    blocks: (position: number) => {
       check(position);
       const at = searchSorted(columns.large, position);
       return at < 0 ? null : hexAt(blockLists, at);
@@ -203,14 +198,11 @@ function createFinder({ destinations, table, seed }: ManifestColumns): ManifestI
   };
 }
 
-function createDigestScans({
-  digests: column,
-  length,
-}: ManifestColumns): Pick<ManifestIndex, 'findDigests' | 'findDigestsOf'> {
+function createDigestScans({ digests: column, length }: ManifestColumns) {
   const digests = bufferOver(column);
   const words = new Uint32Array(column.buffer, column.byteOffset, length * DIGEST_WORDS);
   return {
-    findDigests: (wanted) => {
+    findDigests: (wanted: Iterable<Blake3Hex>) => {
       const found = new Map<Blake3Hex, number[]>();
       const firstWords = new Set<number | undefined>();
       for (const blake3 of wanted) {
@@ -224,7 +216,7 @@ function createDigestScans({
       }
       return found;
     },
-    findDigestsOf: (firstByte, from, to) => {
+    findDigestsOf: (firstByte: number, from: number, to: number) => {
       const found: number[] = [];
       const end = Math.min(to, length);
       for (let position = from; position < end; position += 1) {

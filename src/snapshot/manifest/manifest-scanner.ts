@@ -44,7 +44,7 @@ export class ManifestScanner {
   /** The parts of the last accepted line. The next scan overwrites them. */
   readonly entry: RawEntry = createRawEntry();
 
-  readonly #previous: Pick<DestinationListBuilder, 'sharedWith'> | null;
+  readonly #previous: DestinationListBuilder | null;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #mediaTypes = new Map<string, string>();
   #lastMediaType: Buffer = Buffer.alloc(0);
@@ -53,7 +53,7 @@ export class ManifestScanner {
    * @param previous the destinations accepted so far; a line is then scanned from where its destination differs from
    *   the last one, because paths in byte order share long beginnings
    */
-  constructor(previous: Pick<DestinationListBuilder, 'sharedWith'> | null = null) {
+  constructor(previous: DestinationListBuilder | null = null) {
     this.#previous = previous;
   }
 

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   headerProblem,
@@ -19,6 +19,7 @@ import { manifestPath } from '../volume/layout.ts';
 import { renameIntoPlace } from '../volume/store-directories.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
 import { EntryCheck, ManifestContentError } from './entry-check.ts';
+import { open, rm } from '../../platform/files/file-changes.ts';
 
 export interface WrittenManifest {
   readonly snapshotId: SnapshotId;

@@ -1,7 +1,7 @@
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import { BLOCK_DIGEST_BYTES, blockCount } from '../../domain/release/blocks.ts';
-import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { blake3Hex } from '../../platform/hashing/blake3.ts';
 import { ObjectFault, objectFaultOf } from './object-fault.ts';
 import { blockListPath } from '../volume/layout.ts';
@@ -14,20 +14,23 @@ export function blockListBytes(size: number): number {
   return blockCount(size) * BLOCK_DIGEST_BYTES;
 }
 
+export interface VerifiedPart {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+  /** BLAKE3 of its block list, exactly for large objects. */
+  readonly blocks?: Blake3Hex | undefined;
+}
+
 /**
  * Reads the block list of a large entry and verifies it against the manifest.
  *
  * @returns the BLAKE3 of each block, 32 bytes each, in order
  * @throws ObjectFault; `digest_mismatch` when the list is not the one that the manifest names
  */
-export async function readBlockList({
-  root,
-  entry,
-}: {
-  readonly root: string;
-  readonly entry: Pick<ManifestEntry, 'blake3' | 'size' | 'blocks'>;
-}): Promise<Uint8Array> {
-  const { blake3, size, blocks } = entry;
+export async function readBlockList(
+  root: string,
+  { blake3, size, blocks }: VerifiedPart,
+): Promise<Uint8Array> {
   if (blocks === undefined) throw new RangeError(`object ${blake3} of ${size} bytes has no block list`);
   const length = blockListBytes(size);
   const file = await openStoreFile({

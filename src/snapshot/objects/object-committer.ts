@@ -1,10 +1,10 @@
 import type { Stats } from 'node:fs';
-import { chmod, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasBlockList } from '../../domain/release/blocks.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { fsyncDirectory } from '../../platform/files/files.ts';
-import type { FileDigests } from '../../platform/hashing/digests.ts';
+import type { ContentDigests } from '../../platform/hashing/digests.ts';
 import { blockListBytes } from './block-list.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { KeyedQueue } from './keyed-queue.ts';
@@ -14,10 +14,11 @@ import { makeRealDirectory } from '../volume/store-directories.ts';
 import type { StoreRoot } from '../volume/store-root.ts';
 import type { WriteSteps } from '../volume/write-steps.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
+import { chmod, open, rename, rm } from '../../platform/files/file-changes.ts';
 
 export interface StagedObject {
   readonly stagedPath: string;
-  readonly digests: Pick<FileDigests, 'size' | 'blake3' | 'blocks'>;
+  readonly digests: ContentDigests;
 }
 
 /** Objects are never changed in place, so nobody gets to write to them. */
@@ -30,13 +31,13 @@ const FLUSH_CONCURRENCY = 4;
 
 /** Moves staged files into `objects/`, and damaged ones out of it. */
 export class ObjectCommitter {
-  readonly #volume: Pick<StoreRoot, 'folder'>;
+  readonly #volume: StoreRoot;
   readonly #steps: WriteSteps;
   readonly #queue = new KeyedQueue();
   readonly #touched = new Set<string>();
   readonly #made = new Set<string>();
 
-  constructor(volume: Pick<StoreRoot, 'folder'>, steps: WriteSteps) {
+  constructor(volume: StoreRoot, steps: WriteSteps) {
     this.#volume = volume;
     this.#steps = steps;
   }
@@ -152,10 +153,8 @@ export class ObjectCommitter {
     const aside = join(quarantineDirectory(this.#root), `${blake3}.${taskId}`);
     const moved = await renameIfThere(objectPath(this.#root, blake3), aside);
     const movedList = await renameIfThere(blockListPath(this.#root, blake3), `${aside}.blocks`);
-    if (moved || movedList) {
-      this.#touched.add(directory);
-      this.#touched.add(quarantineDirectory(this.#root));
-    }
+    // Only people read the quarantine, so a power failure may empty it.
+    if (moved || movedList) this.#touched.add(directory);
     return moved;
   }
 

@@ -1,12 +1,9 @@
-import { close, fstat, open } from 'node:fs';
+import { type BigIntStats, close, fstat, open } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { ObjectFault, objectFaultOf } from './object-fault.ts';
-import { fileIdentity, identityOf, sameIdentity, type FileIdentity } from './file-identity.ts';
 import { objectPath } from '../volume/layout.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
-
-export { fileIdentity, sameIdentity, type FileIdentity } from './file-identity.ts';
 
 export interface OpenObject {
   readonly fd: number;
@@ -96,4 +93,32 @@ export async function openStoreFile({ path, blake3, size, what }: StoreFile): Pr
     await closeAsync(fd);
     throw error instanceof ObjectFault ? error : objectFaultOf(error, blake3, what);
   }
+}
+
+/** Shows whether a path still names the same bytes: any write, replacement or truncation changes one of these. */
+export interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+/** The identity of the file behind an open descriptor. Rejects with the file system error. */
+export async function fileIdentity(fd: number): Promise<FileIdentity> {
+  return identityOf(await fstatAsync(fd, { bigint: true }));
+}
+
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity {
+  return { dev, ino, size, mtimeNs, ctimeNs };
+}
+
+export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
+  return (
+    left.ino === right.ino &&
+    left.dev === right.dev &&
+    left.size === right.size &&
+    left.mtimeNs === right.mtimeNs &&
+    left.ctimeNs === right.ctimeNs
+  );
 }

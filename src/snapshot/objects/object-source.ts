@@ -1,10 +1,14 @@
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { readBlockList } from './block-list.ts';
 import { openObject, wasReplaced, type OpenObject } from './object-reader.ts';
 
-type ObjectName = Pick<ManifestEntry, 'blake3' | 'size'>;
+interface ObjectName {
+  readonly blake3: Blake3Hex;
+  readonly size: number;
+}
 
 export interface ObjectSource {
   open(object: ObjectName): Promise<OpenObject>;
@@ -21,7 +25,7 @@ export function createObjectSource(root: string): ObjectSource {
   return {
     open: async ({ blake3, size }) => await openObject({ root, blake3, size }),
     wasReplaced: async ({ blake3, size }, open) => await wasReplaced({ root, blake3, size }, open),
-    blockList: async (entry) => await readBlockList({ root, entry }),
+    blockList: async (entry) => await readBlockList(root, entry),
     read: async (fd, start, memory) => {
       let length = 0;
       while (length < memory.length) {

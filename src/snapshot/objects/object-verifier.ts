@@ -1,16 +1,8 @@
-import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ContentDigests, HashPool } from '../../platform/hashing/digests.ts';
-import { readBlockList } from './block-list.ts';
+import { readBlockList, type VerifiedPart } from './block-list.ts';
 import { objectDamageOf } from './object-fault.ts';
 import type { EntryStatus } from './object-ledger.ts';
 import { openObject } from './object-reader.ts';
-
-export interface VerifiedPart {
-  readonly blake3: Blake3Hex;
-  readonly size: number;
-  /** BLAKE3 of its block list, exactly for large objects. */
-  readonly blocks?: Blake3Hex | undefined;
-}
 
 interface VerifyObjectOptions {
   readonly root: string;
@@ -54,7 +46,7 @@ export async function hashObject({
   signal,
   blocks,
   alsoCached = false,
-}: Pick<VerifyObjectOptions, 'root' | 'part' | 'pool' | 'signal' | 'alsoCached'> & {
+}: VerifyObjectOptions & {
   readonly blocks: boolean;
 }): Promise<ContentDigests> {
   const object = await openObject({ root, blake3, size });
@@ -76,9 +68,9 @@ export async function verifyBlockList(root: string, part: VerifiedPart): Promise
   });
 }
 
-async function blockListOf(root: string, { blake3, size, blocks }: VerifiedPart): Promise<Buffer | null> {
-  if (blocks === undefined) return null;
-  return Buffer.from(await readBlockList({ root, entry: { blake3, size, blocks } }));
+async function blockListOf(root: string, part: VerifiedPart): Promise<Buffer | null> {
+  if (part.blocks === undefined) return null;
+  return Buffer.from(await readBlockList(root, part));
 }
 
 async function statusOf(

@@ -1,9 +1,10 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { readBoundedFile, writeFileDurably } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { attestationHistoryDirectory, attestationHistoryPath, attestationPath } from './layout.ts';
 import { setAside } from './store-directories.ts';
 import { durableSteps, type WriteSteps } from './write-steps.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 export const ATTESTATION_HISTORY = 32;
 

@@ -37,10 +37,7 @@ export interface LeaseClaimOptions {
  *
  * @throws the signal's reason; the error of a volume that cannot be read or is refused
  */
-export async function claimLease(
-  files: Pick<LeaseFiles, 'volume' | 'newest' | 'read' | 'create'>,
-  options: LeaseClaimOptions,
-): Promise<LeaseClaim> {
+export async function claimLease(files: LeaseFiles, options: LeaseClaimOptions): Promise<LeaseClaim> {
   const { holder, clock, signal, onWait } = options;
   let observed: { readonly lease: StoredLease; readonly since: number } | null = null;
   let reason = '';

@@ -1,10 +1,11 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { readBoundedFile } from '../../platform/files/files.ts';
 import type { StoreRoot } from './store-root.ts';
+import { mkdir, open, rm } from '../../platform/files/file-changes.ts';
 
 export interface LeaseHolder {
   /** Names the data folder: no two running processes have the same. */
@@ -40,7 +41,11 @@ const leaseContent = z.object({
 type LeaseContent = z.output<typeof leaseContent>;
 
 /** The part of a lease that changes while a daemon holds it. */
-export type LeaseState = Pick<LeaseContent, 'counter' | 'released' | 'other_writer'>;
+export interface LeaseState {
+  readonly counter: number;
+  readonly released: boolean;
+  readonly other_writer: boolean;
+}
 
 /** A listing of the lease folder names a file that is not there. Network file systems may cache a listing for a while. */
 export class StaleLeaseListingError extends Error {

@@ -169,7 +169,7 @@ export class LeaseTerm {
     } catch (error) {
       logger.warn(
         { err: error },
-        'the lease of the snapshot volume could not be released; it expires by itself',
+        'the lease of the snapshot volume could not be released; it expires automatically',
       );
     }
   }

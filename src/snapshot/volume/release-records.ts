@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import {
   parseReleaseRecord,
   RELEASE_RECORD_MAX_BYTES,
@@ -11,6 +11,7 @@ import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platfor
 import { errorCode } from '../../platform/files/error-code.ts';
 import { releaseDirectory, releaseRecordPath } from './layout.ts';
 import { durableSteps, type WriteSteps } from './write-steps.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 /** A release record that is on the volume cannot be used, or would have to change. */
 export class ReleaseRecordError extends Error {

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   isStoreFormatDamaged,
@@ -13,6 +13,7 @@ import { fsyncDirectory, readBoundedFile, writeFileDurably } from '../../platfor
 import { errorCode } from '../../platform/files/error-code.ts';
 import { formatPath, STORE_DIRECTORIES } from './layout.ts';
 import { makeStoreDirectories, setAside } from './store-directories.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 /** The volume is not a snapshot store that this program can use. */
 export class StoreFormatError extends Error {
@@ -79,7 +80,8 @@ export async function openStore(root: string, newStoreId: () => string): Promise
       await rm(join(root, directory, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
-  for (const directory of ['attest', 'releases', '.']) await fsyncDirectory(join(root, directory));
+  // The names in `attest` become durable with the next attestation.
+  for (const directory of ['releases', '.']) await fsyncDirectory(join(root, directory));
   return format;
 }
 
@@ -92,7 +94,7 @@ export async function openStore(root: string, newStoreId: () => string): Promise
 export async function restoreStoreDirectories(root: string): Promise<void> {
   await readStoreFormat(root);
   await makeStoreDirectories(root);
-  for (const path of ['attest', 'releases', '.']) await fsyncDirectory(join(root, path));
+  for (const path of ['releases', '.']) await fsyncDirectory(join(root, path));
 }
 
 /**

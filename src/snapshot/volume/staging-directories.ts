@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { makeDirectory } from '../../platform/files/files.ts';
 import { stagingRoot } from './layout.ts';
 import { STAGING_FAILPOINT } from './snapshot-failpoints.ts';
 import type { WriteSteps } from './write-steps.ts';
+import { rename, rm } from '../../platform/files/file-changes.ts';
 
 export interface StagedFileInfo {
   readonly name: string;

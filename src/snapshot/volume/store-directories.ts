@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, rename } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory, STORE_DIRECTORIES } from './layout.ts';
+import { mkdir, rename } from '../../platform/files/file-changes.ts';
 
 /** Every directory of a store with its parents. The quarantine is first, because the others may need it. */
 const ALL: readonly string[] = [

@@ -64,18 +64,14 @@ export async function acquireStoreLease(options: StoreLeaseOptions): Promise<Sto
   loop.start();
   return {
     otherWriter: claim.otherWriter,
-    noteRecovered: () => {
-      term.noteRecovered();
-    },
+    noteRecovered: () => term.noteRecovered(),
     confirm: async () => {
       if (!term.isValid()) await term.renew();
       // The first one may have been in progress for long.
       if (!term.isValid()) await term.renew();
       term.check();
     },
-    check: () => {
-      term.check();
-    },
+    check: () => term.check(),
     status: () => term.status(),
     release: async () => {
       await Promise.all([loop.stop(), term.release()]);

@@ -1,5 +1,5 @@
 import { close, constants, open } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { messageOf } from '../../platform/errors.ts';
@@ -7,6 +7,7 @@ import { literalPattern } from '../../platform/literal-pattern.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { listAttestationVersions } from './attestation-files.ts';
 import { holdsStore, isFormatLost, readStoreFormat, StoreFormatError } from './snapshot-store.ts';
+import { makeDirectoriesDurably } from '../../platform/files/files.ts';
 
 /** The folder at the path of the volume is not the store that this process writes to. It may come back. */
 export class StoreReplacedError extends Error {
@@ -91,7 +92,7 @@ export class StoreRoot {
   ): Promise<StoreRoot> {
     const opened = await openFolder(path, pathOf).catch(async (error: unknown) => {
       if (errorCode(error) !== 'ENOENT') throw error;
-      await mkdir(path, { recursive: true });
+      await makeDirectoriesDurably(path);
       return await openFolder(path, pathOf);
     });
     try {
@@ -100,7 +101,7 @@ export class StoreRoot {
       return new StoreRoot(path, { accept, pathOf }, opened, found);
     } catch (error) {
       await closeDescriptor(opened.descriptor);
-      throw withPath(error, [opened], path);
+      throw withPath(error, [opened.path], path);
     }
   }
 
@@ -155,7 +156,11 @@ export class StoreRoot {
 
   /** Gives an error of the file system the path that people know, also one of a task that began before the folder was replaced. */
   named(error: unknown): unknown {
-    return withPath(error, [this.#opened, ...this.#replacedFolders], this.path);
+    return withPath(
+      error,
+      [this.#opened, ...this.#replacedFolders].map(({ path }) => path),
+      this.path,
+    );
   }
 
   async close(): Promise<void> {
@@ -187,7 +192,7 @@ export class StoreRoot {
       await this.#requireSuccessor(candidate.path);
     } catch (error) {
       await closeDescriptor(candidate.descriptor);
-      throw withPath(error, [candidate], this.path);
+      throw withPath(error, [candidate.path], this.path);
     }
     this.#replacedFolders.push(this.#opened);
     this.#opened = candidate;
@@ -232,7 +237,7 @@ export class StoreRoot {
       found = (await readStoreFormat(folder)).store_id;
     } catch (error) {
       if (!(error instanceof StoreFormatError)) throw error;
-      throw new StoreReplacedError(this.path, messageOf(withPath(error, [{ path: folder }], this.path)));
+      throw new StoreReplacedError(this.path, messageOf(withPath(error, [folder], this.path)));
     }
     if (found !== storeId) throw this.#another(found);
   }
@@ -284,12 +289,12 @@ async function newestVersionIn(folder: string): Promise<number> {
 /** Where an error of the file system names paths. Source: Node.js, class SystemError. */
 const PATH_FIELDS = ['message', 'stack', 'path', 'dest'] as const;
 
-function withPath(error: unknown, folders: ReadonlyArray<Pick<OpenedFolder, 'path'>>, path: string): unknown {
+function withPath(error: unknown, paths: readonly string[], path: string): unknown {
   if (!(error instanceof Error)) return error;
-  for (const folder of folders) {
-    if (folder.path === path) continue;
+  for (const opened of paths) {
+    if (opened === path) continue;
     // Descriptor 21 is no part of descriptor 217.
-    const whole = new RegExp(`${literalPattern(folder.path)}(?!\\w)`, 'g');
+    const whole = new RegExp(`${literalPattern(opened)}(?!\\w)`, 'g');
     for (const field of PATH_FIELDS) {
       const text: unknown = Reflect.get(error, field);
       if (typeof text === 'string')

@@ -1,10 +1,10 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlake3Hex, type Blake3Hex } from '../../domain/release/digest.ts';
-import { fsyncDirectory } from '../../platform/files/files.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 export interface SweepResult {
   /** Objects, or manifests; a block list is not counted beside its object. */
@@ -38,7 +38,7 @@ const MANIFEST_SUFFIX = '.ndjson';
 
 /**
  * Removes objects that are not live and old enough, one directory at a time, and skips those that it cannot remove. An
- * object goes before its block list: an object without one would look damaged.
+ * object goes before its block list: an object without one would look damaged. After a power failure some may be there again.
  *
  * @throws the signal's reason; the error of listing `objects` itself
  */
@@ -112,7 +112,6 @@ async function sweepDirectory(
   tally: Tally,
   digestOf: (name: string) => string,
 ): Promise<void> {
-  let removed = false;
   // Sorted, so `<name>` comes before `<name>.blocks`.
   for (const name of names) {
     signal?.throwIfAborted();
@@ -121,10 +120,8 @@ async function sweepDirectory(
     const path = join(directory, name);
     const size = await tally.attempt(path, async () => await removeIfOlder(path, before));
     if (size === null) continue;
-    removed = true;
     tally.add(size, !name.endsWith(BLOCKS_SUFFIX));
   }
-  if (removed) await tally.attempt(directory, async () => await fsyncDirectory(directory));
 }
 
 async function removeIfOlder(path: string, before: number): Promise<number | null> {

@@ -92,15 +92,10 @@ function createTokenRequest(
   };
 }
 
-type ShelfSettings = Pick<
-  BundleConfiguration,
-  'trustedKeys' | 'channels' | 'pollSeconds' | 'maxAttestationAgeSeconds'
->;
-
 function overShelf(
   kind: 'bundle' | 'oci',
   shelf: BundleShelf,
-  section: ShelfSettings,
+  section: BundleConfiguration | OciConfiguration,
   close: () => Promise<void>,
 ): BundleAdapter {
   const source = createBundleSource(shelf);

@@ -28,9 +28,7 @@ export function connectUpstream(
     adapter,
     ...(adapter.attested === undefined ? {} : { attested: adapter.attested }),
     downloader: createDownloader({ ...deps, adapter, limits: configuration }),
-    close: async () => {
-      await adapter.close();
-    },
+    close: async () => await adapter.close(),
   };
 }
 

@@ -11,13 +11,7 @@ import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document
 import { checkServerInfo } from '../http/http-documents.ts';
 import type { DirectoryConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
-import {
-  createFingerprint,
-  UpstreamError,
-  type UpstreamAdapter,
-  type UpstreamCatalog,
-  type UpstreamEntry,
-} from '../upstream.ts';
+import { createFingerprint, UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 const RELEASE_FILE = 'release.json';
@@ -98,10 +92,10 @@ interface Tree {
   readonly fingerprint: string;
 }
 
-function readTree(tree: Tree): Pick<UpstreamCatalog, 'entries' | 'fingerprint'> {
+function readTree(tree: Tree) {
   const fingerprint = createFingerprint();
   return {
-    async *entries(signal): AsyncGenerator<UpstreamEntry, void> {
+    async *entries(signal: AbortSignal): AsyncGenerator<UpstreamEntry, void> {
       const listing = createListing(tree.releaseFile);
       for await (const file of walkTree(tree.root, tree.rules, signal)) {
         listing.add(file);

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { encodePath } from '../../domain/release/encode-path.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -6,7 +7,6 @@ import { boundDocument, readCatalogMembers } from '../catalog-readers/catalog-do
 import {
   emptyCatalog,
   invalidEntry,
-  isRecord,
   parseEntryDestination,
   parseEntryDigests,
   parseEntrySize,

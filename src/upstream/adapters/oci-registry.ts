@@ -133,9 +133,7 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
       known = found;
       return [...found.values()];
     },
-    expect: (packs) => {
-      blobs.want(packs);
-    },
+    expect: (packs) => blobs.want(packs),
   };
 }
 

@@ -58,8 +58,8 @@ export async function locateCatalogs(search: CatalogSearch, signal: AbortSignal)
   return { catalogs, companions };
 }
 
-/** The validator of an answer for comparing two looks at one document. */
-export function comparisonValidator(answer: Pick<UpstreamAnswer, 'headers'>): string | null {
+/** The validator of an answer, to compare two reads of one document. */
+export function comparisonValidator(answer: UpstreamAnswer): string | null {
   return headerOf(answer.headers, 'etag') ?? headerOf(answer.headers, 'last-modified');
 }
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../entry-rules.ts';
+import { isRecord } from '../../domain/is-record.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
 

@@ -12,7 +12,7 @@ import { UpstreamError, type UpstreamEntry } from '../upstream.ts';
 interface CatalogSource {
   readonly client: UpstreamHttpClient;
   readonly root: string;
-  readonly limits: Pick<UpstreamConfiguration, DocumentBound['setting']>;
+  readonly limits: UpstreamConfiguration;
   readonly hash: ByteSink;
 }
 

@@ -19,7 +19,7 @@ interface SlipwayAdapterOptions {
 
 /**
  * Sends the request of a page again when the origin says when to. A limit of the origin that is reached in the middle of a manifest of
- * many pages must not throw away the pages before. Files are retried by their downloader, and looks at the origin by who follows it.
+ * many pages must not throw away the pages before. Files are retried by their downloader, and polls of the origin by its follower.
  */
 async function patiently<T>(
   { maxAttempts, backoffBaseMs: baseMs, backoffCapMs: capMs }: UpstreamConfiguration,
@@ -87,8 +87,6 @@ export function createSlipwayAdapter(
       );
     },
     open: async (entry, resume, signal) => await openHttpEntry(client, entry, entry.locator, resume, signal),
-    close: async () => {
-      await client.close();
-    },
+    close: async () => await client.close(),
   };
 }

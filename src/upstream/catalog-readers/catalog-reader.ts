@@ -1,11 +1,6 @@
+import { isRecord } from '../../domain/is-record.ts';
 import type { UpstreamEntry } from '../upstream.ts';
-import {
-  invalidEntry,
-  isRecord,
-  parseEntryCrc32,
-  parseEntryDestination,
-  parseEntrySize,
-} from '../entry-rules.ts';
+import { invalidEntry, parseEntryCrc32, parseEntryDestination, parseEntrySize } from '../entry-rules.ts';
 
 interface CatalogReaderOptions {
   /** As configured, spelled as in upstream's paths: `Android`, `iOS`, `Windows`. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import {
   parseCatalogRecord,
   type CatalogDocument,
@@ -6,7 +7,7 @@ import {
 } from './catalog-reader.ts';
 import type { ObjectLayout } from '../../formats/memorypack/memory-pack-layout.ts';
 import { readCatalogMembers, readSmallDocument } from './catalog-document.ts';
-import { invalidEntry, isRecord } from '../entry-rules.ts';
+import { invalidEntry } from '../entry-rules.ts';
 import { UpstreamError } from '../upstream.ts';
 import { findExtraMembers } from '../../formats/memorypack/extra-members.ts';
 import { MemoryPackError } from '../../formats/memorypack/memory-pack-cursor.ts';

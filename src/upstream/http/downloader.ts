@@ -5,7 +5,6 @@ import { SpareBuffers } from '../../platform/memory/spare-buffers.ts';
 import { PartFile } from './part-file.ts';
 import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
 import type { StagedFile } from './staged-file.ts';
-import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
 
@@ -36,14 +35,16 @@ export interface Downloader {
 }
 
 export interface DownloaderOptions {
-  readonly adapter: Pick<UpstreamAdapter, 'open'>;
-  readonly pool: Pick<HashPool, 'hashFile' | 'stageFile'>;
+  readonly adapter: UpstreamAdapter;
+  readonly pool: HashPool;
   readonly clock: Clock;
   readonly logger: { warn(fields: object, message: string): void };
-  readonly limits: Pick<
-    UpstreamConfiguration,
-    'maxAttempts' | 'backoffBaseMs' | 'backoffCapMs' | 'maxFileBytes'
-  >;
+  readonly limits: {
+    readonly maxAttempts: number;
+    readonly backoffBaseMs: number;
+    readonly backoffCapMs: number;
+    readonly maxFileBytes: number;
+  };
   /** 0 to 1, for the jitter; `Math.random` when absent. */
   readonly random?: () => number;
 }
@@ -174,7 +175,7 @@ const WRITE_BYTES = 512 * 1024;
  */
 async function receiveInto(
   part: StagedFile,
-  adapter: Pick<UpstreamAdapter, 'open'>,
+  adapter: UpstreamAdapter,
   entry: UpstreamEntry,
   maxFileBytes: number,
   progress: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },

@@ -1,6 +1,6 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { parseSmallJson, readSmallDocument } from '../catalog-readers/catalog-document.ts';
-import { isRecord } from '../entry-rules.ts';
 import type { UpstreamHttpClient } from './http-client.ts';
 import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamHealth } from '../upstream.ts';

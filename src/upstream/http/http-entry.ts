@@ -45,7 +45,7 @@ export async function openHttpEntry(
  * The validator under which a range of this answer may be asked for later: a strong `ETag`, else a `Last-Modified` that
  * is old enough to be strong, else `null`.
  */
-function strongValidator(answer: Pick<UpstreamAnswer, 'headers'>): string | null {
+function strongValidator(answer: UpstreamAnswer): string | null {
   const etag = headerOf(answer.headers, 'etag');
   if (etag !== null) return /^"[\x21\x23-\x7e\x80-\xff]*"$/.test(etag) ? etag : null;
   const modified = headerOf(answer.headers, 'last-modified');

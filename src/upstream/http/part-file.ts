@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { open, readFile, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { readFile, type FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
 import { releaseChunk, type StagedFile } from './staged-file.ts';
 import type { UpstreamEntry } from '../upstream.ts';
+import { open, rename, rm, writeFile } from '../../platform/files/file-changes.ts';
 
 /** Bodies at least this large record their validator before the first byte, so that even a kill leaves a resumable part. */
 const RECORD_EARLY_BYTES = 4 * 1024 * 1024;
@@ -27,7 +28,7 @@ export class PartFile implements StagedFile {
   readonly #handle: FileHandle;
   readonly #stagedPath: string;
   readonly #entry: UpstreamEntry;
-  readonly #pool: Pick<HashPool, 'hashFile'>;
+  readonly #pool: HashPool;
   #length: number;
   #validator: string | null;
   #recorded: string | null;
@@ -36,7 +37,7 @@ export class PartFile implements StagedFile {
     handle: FileHandle,
     stagedPath: string,
     entry: UpstreamEntry,
-    pool: Pick<HashPool, 'hashFile'>,
+    pool: HashPool,
     resume: { readonly length: number; readonly validator: string | null },
   ) {
     this.#pool = pool;
@@ -55,11 +56,7 @@ export class PartFile implements StagedFile {
    *
    * @throws the file system error, `code` kept
    */
-  static async open(
-    stagedPath: string,
-    entry: UpstreamEntry,
-    pool: Pick<HashPool, 'hashFile'>,
-  ): Promise<PartFile> {
+  static async open(stagedPath: string, entry: UpstreamEntry, pool: HashPool): Promise<PartFile> {
     const path = partPathOf(stagedPath);
     const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_CREAT;
     try {

@@ -1,13 +1,13 @@
-import { rm } from 'node:fs/promises';
 import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
 import type { SpareBuffers } from '../../platform/memory/spare-buffers.ts';
 import { releaseChunk, type StagedFile } from './staged-file.ts';
+import { rm } from '../../platform/files/file-changes.ts';
 
 /** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
 export const SMALL_FILE_BYTES = 1024 * 1024;
 
 export interface SmallFileTools {
-  readonly pool: Pick<HashPool, 'stageFile'>;
+  readonly pool: HashPool;
   readonly buffers: SpareBuffers;
 }
 

@@ -14,7 +14,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     const opened = await openPage();
     const { page, requests } = opened;
     await page.goto(`${system.consoleUrl}?svc_token=from-a-link`);
-    expect(page.url()).toBe(system.consoleUrl);
+    await expect.poll(() => page.url()).toBe(system.consoleUrl);
     await logIn(opened);
     for (const view of [
       'Tasks',
@@ -60,7 +60,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('rejects this token').waitFor();
     expect(await page.locator('.verdict-bar .verdict').count()).toBe(0);
-    expect(await page.evaluate('document.activeElement.id')).toBe('token');
+    await expect.poll(async () => await page.evaluate('document.activeElement.id')).toBe('token');
     await field.fill('naïve');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('visible ASCII').waitFor();

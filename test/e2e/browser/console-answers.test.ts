@@ -29,7 +29,9 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     const { page, troubles } = await open(server, '#/publish?dry=01KAJ2X6V5Q0E8T9R3W7Y1Z4BC');
     const panel = page.getByRole('region', { name: 'Publish', exact: true });
     await panel.getByText('The daemon no longer has the task of this address.').waitFor();
-    expect(await panel.getByRole('button', { name: 'Start a dry run' }).isEnabled()).toBe(true);
+    await expect
+      .poll(async () => await panel.getByRole('button', { name: 'Start a dry run' }).isEnabled())
+      .toBe(true);
     expect(troubles).toEqual([]);
   });
 
@@ -61,7 +63,7 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     }
     await page.goto(`${server.url}/admin/dashboard/${release}`);
     await view.getByRole('button', { name: /^Verify/ }).waitFor();
-    expect(await offer.count()).toBe(0);
+    await expect.poll(async () => await offer.count()).toBe(0);
   });
 
   it('shows no form for a publication until it is known whether the localized channel is copied', async () => {
@@ -129,7 +131,7 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     setReport(server, 'daemon.logs');
     const { page } = await open(server, '#/diagnostics?tail=x');
     await page.getByRole('region', { name: 'Lines of the daemon' }).waitFor();
-    expect(await page.getByLabel('Lines', { exact: true }).inputValue()).toBe('500');
+    await expect.poll(async () => await page.getByLabel('Lines', { exact: true }).inputValue()).toBe('500');
     // A person who types fast does not use up the changes of the address that a browser allows.
     const field = page.getByLabel('Containing');
     await page.evaluate(`
@@ -164,7 +166,8 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
     const { page } = await open(server, '#/glossary');
     await page.getByRole('link', { name: '先生' }).click();
     await page.getByRole('heading', { name: 'Term 先生' }).waitFor();
-    const asked = server.daemon.requests.findLast((each) => each.includes('translation.glossary.query'));
-    expect(decodeURIComponent(asked ?? '')).toContain('source_text=先生');
+    await expect
+      .poll(() => server.daemon.requests.map((each) => decodeURIComponent(each)).join('\n'))
+      .toMatch(/translation\.glossary\.query\S*source_text=先生/);
   });
 });

@@ -57,7 +57,7 @@ async function untilStored(world: ConsoleWorld, unit: ConsoleUnit, text: string)
   return await until(async () => {
     const found = (await world.units(unit.destination)).find(({ unit_id: id }) => id === unit.unit_id);
     return found?.translation?.target_text === text ? found : null;
-  }, 60_000);
+  });
 }
 
 /** Stores a target as someone else. */
@@ -111,11 +111,11 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
       .waitFor();
     await page.getByRole('button', { name: /Insert.*Alt T/ }).waitFor();
     await page.keyboard.press('Alt+t');
-    expect(await target.inputValue()).toBe('译文%d');
+    await expect.poll(async () => await target.inputValue()).toBe('译文%d');
     await untilStored(world, unit, '译文%d');
     await page.locator('.findings li.bad').waitFor({ state: 'detached' });
-    expect(await page.locator('.coloured.placeholder').textContent()).toBe('%d');
-    expect(page.url()).toContain(`unit=${unit.unit_id}`);
+    await page.locator('.coloured.placeholder').getByText('%d', { exact: true }).waitFor();
+    await expect.poll(() => page.url()).toContain(`unit=${unit.unit_id}`);
     expect(await editor.violations()).toEqual([]);
     expect([...editor.troubles, ...(await cspReports(page))]).toEqual([]);
   });
@@ -135,7 +135,9 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await note.getByRole('button', { name: 'Show untranslated' }).click();
     await page.waitForURL('**state=untranslated**');
     await note.getByRole('button', { name: 'Close' }).click();
-    expect(await page.evaluate('document.activeElement?.textContent')).toBe('Hand in for review');
+    await expect
+      .poll(async () => await page.evaluate('document.activeElement?.textContent'))
+      .toBe('Hand in for review');
 
     for (const unit of units) {
       await store(world, 'translate', unit, unit.source_text);
@@ -177,7 +179,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await untilStored(world, first, '第一句');
     await keyboard.press('Alt+e');
     await keyboard.press('Alt+c');
-    expect(await target.inputValue()).toBe(second.source_text);
+    await expect.poll(async () => await target.inputValue()).toBe(second.source_text);
     await keyboard.press('Control+a');
     await keyboard.type('第二句');
     await keyboard.press('Control+s');
@@ -191,7 +193,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
       .last()
       .waitFor();
     await keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('target');
+    await expect.poll(async () => await page.evaluate('document.activeElement.id')).toBe('target');
     await page.getByRole('listbox', { name: 'Units' }).focus();
     await keyboard.press('?');
     await page.getByRole('dialog').getByText('Insert the next missing tag or placeholder').waitFor();
@@ -209,7 +211,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await target.fill('远处');
     await page.evaluate("document.querySelector('.unit-list').scrollTop = 0");
     await page.locator('.unit-row').getByText('1', { exact: true }).waitFor();
-    expect(await target.inputValue()).toBe('远处');
+    await expect.poll(async () => await target.inputValue()).toBe('远处');
     await untilStored(world, unit, '远处');
   });
 
@@ -226,16 +228,16 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const rows = page.locator('.unit-row');
     await page.getByLabel('Text', { exact: true }).fill('筛选');
     await page.getByText(`2 found in all ${units.length} units.`).waitFor();
-    expect(await rows.locator('.unit-number').allTextContents()).toEqual(['3', '6']);
-    expect(page.url()).toContain('q=');
+    await expect.poll(async () => await rows.locator('.unit-number').allTextContents()).toEqual(['3', '6']);
+    await expect.poll(() => page.url()).toContain('q=');
     await rows.first().click();
-    await until(async () => (await target.inputValue()) === '筛选一', 30_000);
+    await until(async () => (await target.inputValue()) === '筛选一');
     await target.focus();
     await page.keyboard.press('Alt+ArrowDown');
-    await until(async () => (await target.inputValue()) === '筛选二', 30_000);
+    await until(async () => (await target.inputValue()) === '筛选二');
     await page.getByRole('combobox', { name: 'State' }).selectOption('Proofread');
     await page.getByText('No unit matches').waitFor();
-    expect(await target.inputValue()).toBe('筛选二');
+    await expect.poll(async () => await target.inputValue()).toBe('筛选二');
     expect(await editor.violations()).toEqual([]);
     await editor.screenshot('editor-filter');
     await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -256,7 +258,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.unroute('**/parse/text-units?**limit=1000**');
     await page.getByRole('button', { name: 'Search again' }).click();
     await page.locator('.virtual-row[aria-selected="true"]').getByText('271', { exact: true }).waitFor();
-    expect(await target.isEnabled()).toBe(true);
+    await expect.poll(async () => await target.isEnabled()).toBe(true);
   });
 
   it('offers earlier translations, with a key', async () => {
@@ -270,7 +272,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const { page, target, saved } = await openEditor(world, 'translate', { destination, unit });
     await page.locator('.matches').getByText('记得的译文').waitFor();
     await page.keyboard.press('Alt+1');
-    expect(await target.inputValue()).toBe('记得的译文');
+    await expect.poll(async () => await target.inputValue()).toBe('记得的译文');
     // Nine matches have a key each, by their place.
     await page.route('**/admin/translation/memory/query?*', async (route) => {
       const response = await route.fetch();
@@ -288,7 +290,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.locator('.matches').getByText('译文9').waitFor();
     for (const place of [9, 8, 7, 6, 5, 4, 3, 2, 1]) {
       await page.keyboard.press(`Alt+${place}`);
-      expect(await target.inputValue()).toBe(`译文${place}`);
+      await expect.poll(async () => await target.inputValue()).toBe(`译文${place}`);
     }
     await saved.getByText(STORED).waitFor();
     await page.getByText('History').click();
@@ -318,7 +320,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await overtake(page, async () => await store(world, 'review', two, '别人的'));
     await target.fill('我的');
     await conflict.getByRole('button', { name: 'Take theirs' }).click();
-    expect(await target.inputValue()).toBe('别人的');
+    await expect.poll(async () => await target.inputValue()).toBe('别人的');
     await untilStored(world, two, '别人的');
     expect(editor.troubles).toEqual([]);
   });
@@ -359,19 +361,13 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await pressOn(page, page.getByRole('button', { name: 'Waive tag_mismatch' }));
     await page.locator('.decisions').getByText('the line is plain on purpose').waitFor();
     await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
-    await until(
-      async () => (await unitAt(world, destination, at)).translation?.state === 'proofread',
-      30_000,
-    );
+    await until(async () => (await unitAt(world, destination, at)).translation?.state === 'proofread');
 
     await page.getByText('No later unit needs work.').first().waitFor();
     await pressOn(page, page.getByRole('button', { name: 'Return …' }));
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the colour matters');
     await pressOn(page, page.getByRole('button', { name: 'Return to the translator' }));
-    await until(
-      async () => (await unitAt(world, destination, at)).translation?.state !== 'proofread',
-      30_000,
-    );
+    await until(async () => (await unitAt(world, destination, at)).translation?.state !== 'proofread');
     await target.fill('<color=#33ccff>');
     await saved.getByText(STORED).waitFor();
   });
@@ -415,7 +411,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.reload();
     await logIn({ page }, consoleToken('translate'));
     await page.locator('.unit-list').getByText('not stored').waitFor();
-    expect(await target.inputValue()).toBe('还没有保存');
+    await expect.poll(async () => await target.inputValue()).toBe('还没有保存');
     await page.unroute('**/admin/control/**');
     await untilStored(world, unit, '还没有保存');
     await page.getByText('All stored').waitFor();
@@ -432,13 +428,10 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await target.fill('登录之前');
     await page.getByLabel('Admin token').waitFor();
     await writeFile(file, token);
-    await until(async () => {
-      await page.getByLabel('Admin token').fill(token.trim());
-      await page.getByRole('button', { name: 'Open the console' }).click();
-      await page.waitForTimeout(500);
-      return (await target.count()) > 0;
-    }, 60_000);
-    expect(await target.inputValue()).toBe('登录之前');
+    const headers = { authorization: `Bearer ${token.trim()}` };
+    await until(async () => (await fetch(`${world.system.serverUrl}/admin/`, { headers })).ok);
+    await logIn({ page }, token.trim());
+    await expect.poll(async () => await target.inputValue()).toBe('登录之前');
     await untilStored(world, unit, '登录之前');
   });
 
@@ -474,7 +467,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.getByRole('link', { name: '1 to decide' }).click();
     const conflict = page.getByRole('alert').filter({ hasText: 'This text was typed with another token' });
     await conflict.getByText('typed with the token kana').waitFor();
-    expect(await target.isDisabled()).toBe(true);
+    await expect.poll(async () => await target.isDisabled()).toBe(true);
     expect(await editor.violations()).toEqual([]);
     expect((await unitAt(world, destination, 11)).translation?.target_text ?? null).toBe(null);
     await leave();
@@ -493,17 +486,14 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await store(world, 'translate', unit, '好的');
     const { page, target } = await openEditor(world, 'proofread', { destination, unit });
     await page.getByText('Your token may not change translations.').waitFor();
-    expect(await target.isDisabled()).toBe(true);
+    await expect.poll(async () => await target.isDisabled()).toBe(true);
     await page.locator('fieldset').getByText('Review', { exact: true }).click();
     await page.getByRole('button', { name: 'Return …' }).click();
     await page.getByLabel(/^Reason, as mei/).fill('not yet');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('form', { name: 'Return to the translator' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: /^Accept, next/ }).click();
-    await until(
-      async () => (await unitAt(world, destination, at)).translation?.state === 'proofread',
-      30_000,
-    );
+    await until(async () => (await unitAt(world, destination, at)).translation?.state === 'proofread');
     // There is nothing to accept in a unit without a target.
     const empty = (await world.units(CONSOLE_FILES.glossary)).find(
       ({ translation }) => translation?.state === 'untranslated',
@@ -517,7 +507,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await accept.waitFor();
     expect([empty?.translation?.state, await accept.isDisabled()]).toEqual(['untranslated', true]);
     const other = await openEditor(world, 'translate', { destination, unit });
-    expect(await other.target.isEnabled()).toBe(true);
+    await expect.poll(async () => await other.target.isEnabled()).toBe(true);
     expect(await other.page.getByRole('radio', { name: 'Review' }).count()).toBe(0);
   });
 
@@ -570,7 +560,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     }
     const long = units.find(({ source_text: source }) => source === LONG_TEXT);
     await page.goto(`${world.url}#/translate-task/${await world.task(destination)}?unit=${long?.unit_id}`);
-    await until(async () => (await target.inputValue()).startsWith(LONG_TEXT.slice(0, 100)), 30_000);
+    await until(async () => (await target.inputValue()).startsWith(LONG_TEXT.slice(0, 100)));
     await target.fill(LONG_TEXT);
     await saved.getByText(STORED).waitFor();
     // The caret stands in the middle, so that all that follows it moves with each key.

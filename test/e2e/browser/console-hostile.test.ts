@@ -112,7 +112,9 @@ describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
     await logIn(opened, ADMIN_TOKEN);
     await showPage(page, { url }, '#/schedules');
     await page.getByRole('button', { name: /^Edit/ }).click();
-    expect(await page.getByRole('combobox', { name: /^Schedule/ }).inputValue()).toContain('<img src=x');
+    await expect
+      .poll(async () => await page.getByRole('combobox', { name: /^Schedule/ }).inputValue())
+      .toContain('<img src=x');
     await page.keyboard.press('Escape');
     await showPage(page, { url }, '#/actions');
     const dialog = page.getByRole('dialog');
@@ -184,10 +186,10 @@ describe.skipIf(!hasTool('chromium'))('text from the daemon', () => {
       (await page.evaluate(
         "(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector('.log'))",
       )) as number;
-    expect(await fromEnd()).toBeLessThan(2);
+    await expect.poll(async () => await fromEnd()).toBeLessThan(2);
     tell(150);
     await box.getByText('line 149.').waitFor();
-    expect(await fromEnd()).toBeLessThan(2);
+    await expect.poll(async () => await fromEnd()).toBeLessThan(2);
     await page.evaluate("document.querySelector('.log').scrollTop = 100");
     tell(200);
     await box.getByText('line 199.').waitFor();

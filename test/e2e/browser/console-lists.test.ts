@@ -60,13 +60,15 @@ describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
     await rowAt(ROWS - 1)
       .getByText('tu1_0999999')
       .waitFor();
-    expect(await activeRow(page)).toBe(String(ROWS + 1));
+    await expect.poll(async () => await activeRow(page)).toBe(String(ROWS + 1));
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('PageUp');
     await expect.poll(async () => Number(await activeRow(page))).toBeLessThan(ROWS - 5);
     await page.keyboard.press('Home');
     await rowAt(0).getByText('tu1_0000000').waitFor();
-    expect(await grid.evaluate((element) => (element as unknown as { scrollTop: number }).scrollTop)).toBe(0);
+    await expect
+      .poll(async () => await grid.evaluate((box) => (box as unknown as { scrollTop: number }).scrollTop))
+      .toBe(0);
     await scroll(grid, [1]);
     await rowAt(ROWS - 1)
       .getByText('tu1_0999999')
@@ -96,11 +98,14 @@ describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
     await page.mouse.up();
     await expect.poll(async () => (await head.boundingBox())!.width).toBeGreaterThan(before + 100);
     const cell = grid.locator('[role="row"][aria-rowindex="2"] [role="gridcell"]').nth(1);
-    expect((await cell.boundingBox())!.width).toBe((await head.boundingBox())!.width);
+    const widths = async (): Promise<number[]> => [
+      (await cell.boundingBox())!.width,
+      (await head.boundingBox())!.width,
+    ];
+    await expect.poll(async () => new Set(await widths()).size).toBe(1);
     await page.keyboard.press('ArrowDown');
-    await expect(grid.getByRole('separator', { name: 'Width of Text' }).evaluate(isFocused)).resolves.toBe(
-      true,
-    );
+    const next = grid.getByRole('separator', { name: 'Width of Text' });
+    await expect.poll(async () => await next.evaluate(isFocused)).toBe(true);
   });
 
   it('write filters into the address, and take them from it', async () => {
@@ -111,8 +116,8 @@ describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
     await expect.poll(() => new URL(page.url()).hash).toBe('#/components?state=stale&path=Android%2F%3Cb%3E');
     await page.reload();
     await logIn({ page });
-    expect(await bar.getByLabel('Path').inputValue()).toBe('Android/<b>');
-    expect(await bar.getByLabel('State').inputValue()).toBe('stale');
+    await expect.poll(async () => await bar.getByLabel('Path').inputValue()).toBe('Android/<b>');
+    await expect.poll(async () => await bar.getByLabel('State').inputValue()).toBe('stale');
     await bar.getByRole('button', { name: 'Clear filters' }).click();
     await expect.poll(() => new URL(page.url()).hash).toBe('#/components');
     await expect.poll(async () => await bar.getByLabel('Path').inputValue()).toBe('');
@@ -149,7 +154,7 @@ describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
     await tree.focus();
     await page.keyboard.press('Home');
     const item = (name: string): Locator => tree.getByRole('treeitem', { name }).first();
-    expect(await item('Android').getAttribute('aria-expanded')).toBe('true');
+    await expect.poll(async () => await item('Android').getAttribute('aria-expanded')).toBe('true');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await expect.poll(async () => await item('bundles').getAttribute('aria-expanded')).toBe('true');
@@ -160,7 +165,7 @@ describe.skipIf(!hasTool('chromium'))('the components of the console', () => {
     await page.keyboard.press('m');
     await page.keyboard.press('Enter');
     await tree.getByText('Loading …').waitFor();
-    expect(await item('MediaResources').getAttribute('aria-level')).toBe('1');
+    await expect.poll(async () => await item('MediaResources').getAttribute('aria-level')).toBe('1');
   });
 });
 

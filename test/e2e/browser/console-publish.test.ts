@@ -32,7 +32,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     // A trial that has drafts too is blocked, so nothing can be published.
     await tabTo(page, publishing.getByLabel('Lowest state'));
     await page.keyboard.type('draft');
-    expect(await publishing.getByLabel('Lowest state').inputValue()).toBe('draft');
+    await expect.poll(async () => await publishing.getByLabel('Lowest state').inputValue()).toBe('draft');
     await pressOn(page, publishing.getByRole('button', { name: 'Start a dry run' }));
     await publishing.getByText('4 units have blocking findings').waitFor();
     expect(await publishing.getByRole('button', { name: 'Publish', exact: true }).count()).toBe(0);
@@ -50,7 +50,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await typeInto(page, publishing.getByLabel('Reason'), 'only the main story');
     // The page compares times of tasks, which are whole seconds.
     const tried = unixSeconds(systemClock);
-    await expect.poll(() => unixSeconds(systemClock), { timeout: 10_000 }).toBeGreaterThan(tried);
+    await expect.poll(() => unixSeconds(systemClock)).toBeGreaterThan(tried);
     await pressOn(page, publishing.getByRole('button', { name: 'Publish', exact: true }));
     await publishing.getByText('Published.').waitFor();
     await publishing.getByText('For the next publication, start another dry run.').waitFor();
@@ -66,12 +66,14 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await pressOn(page, published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }));
     await published.getByText('Readers will see').waitFor();
     const changes = published.getByRole('list', { name: 'Lines that readers will see change' });
-    expect(await changes.getByRole('listitem').count()).toBeGreaterThan(60);
+    await expect.poll(async () => await changes.getByRole('listitem').count()).toBeGreaterThan(60);
     // The release that is taken back has only texts that the other one has, too.
     await published.getByText('No unit is put on hold.').waitFor();
     expect(await violations()).toEqual([]);
     await screenshot('publish-rollback', { fullPage: true });
-    expect(await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled()).toBe(true);
+    await expect
+      .poll(async () => await published.getByRole('button', { name: 'Roll back', exact: true }).isDisabled())
+      .toBe(true);
     await typeInto(page, published.getByLabel('Your name'), 'lead');
     await typeInto(page, published.getByLabel('Reason of the rollback'), 'the side stories are missing');
     await pressOn(page, published.getByRole('button', { name: 'Roll back', exact: true }));

@@ -41,7 +41,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     const status = page.getByRole('combobox', { name: 'Status' });
     await status.selectOption({ label: 'Failed (1)' });
     await grid.getByRole('link', { name: CONSOLE_FILES.failed }).waitFor();
-    expect(new URL(page.url()).hash).toBe('#/translate?status=failed');
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/translate?status=failed');
     await page.getByText('1 task', { exact: true }).waitFor();
     // The other states keep their counts.
     await status.getByRole('option', { name: 'Skipped (1)' }).waitFor({ state: 'attached' });
@@ -74,7 +74,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
       .waitFor();
     await map.getByRole('link', { name: /^Scenario\/Event: \d+ % proofread, [\d,]+ units$/ }).focus();
     await page.keyboard.press('Enter');
-    expect(new URL(page.url()).hash).toBe('#/translate?folder=Scenario%2FEvent');
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/translate?folder=Scenario%2FEvent');
     await map.getByRole('link', { name: /^Summer\.json: / }).waitFor();
     await page.getByRole('link', { name: 'One folder up' }).click();
     await map.getByRole('link', { name: /^Main\/Chapter02\.json: / }).waitFor();
@@ -121,7 +121,9 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
       const shown = total - (counts['superseded'] ?? 0);
       expect([state, shown > 0]).toEqual([state, true]);
       await page.getByText(shown === 1 ? '1 task' : `${shown} tasks`, { exact: true }).waitFor();
-      expect(await page.getByRole('combobox', { name: 'Units' }).inputValue()).toBe(state);
+      await expect
+        .poll(async () => await page.getByRole('combobox', { name: 'Units' }).inputValue())
+        .toBe(state);
     }
     expect(troubles).toEqual([]);
   });

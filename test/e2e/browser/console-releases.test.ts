@@ -45,11 +45,11 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     const selection = page.getByRole('group', { name: 'Selected releases' });
     await selection.getByRole('button', { name: `Verify ${FIRST}` }).waitFor();
     // A retained release is protected, and an official one cannot be rolled back to.
-    expect(await selection.getByRole('button').count()).toBe(2);
+    await expect.poll(async () => await selection.getByRole('button').count()).toBe(2);
     await row(SECOND).getByRole('checkbox').click();
     await selection.getByRole('link', { name: `Compare ${FIRST} with ${SECOND}` }).click();
     await page.getByRole('heading', { level: 1, name: 'Compare releases' }).waitFor();
-    expect(new URL(page.url()).hash).toBe(`#/compare?left=${FIRST}&right=${SECOND}`);
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/compare?left=${FIRST}&right=${SECOND}`);
     await page.getByRole('treeitem', { name: /^Scenario\// }).waitFor();
     await page.getByRole('button', { name: 'Swap' }).click();
     await expect.poll(() => new URL(page.url()).hash).toBe(`#/compare?left=${SECOND}&right=${FIRST}`);
@@ -107,9 +107,8 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
   it('filter and sort by the address', async () => {
     const { page } = await open('#/releases?channel=localized&sort=release&order=up');
     const grid = page.getByRole('grid', { name: 'Releases' });
-    await grid.getByRole('link').first().waitFor();
+    await grid.getByRole('link').nth(1).waitFor();
     const ids = await grid.getByRole('link').allInnerTexts();
-    expect(ids.length).toBeGreaterThan(1);
     expect(ids).toEqual([...ids].sort());
     expect(ids.every((id) => /-l\d+$/.test(id))).toBe(true);
     await grid.getByRole('button', { name: 'Size' }).click();

@@ -93,11 +93,11 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     const refusal = page.locator('.decision-bar + .note').getByText('Nothing was changed');
     await refusal.waitFor();
     await rows.nth(1).locator('.waiting-refusal').waitFor();
-    expect(await page.locator('.waiting-refusal').count()).toBe(1);
+    await expect.poll(async () => await page.locator('.waiting-refusal').count()).toBe(1);
     await pressOn(page, page.getByRole('button', { name: 'Leave out 1' }));
     await page.keyboard.press('Control+Enter');
     await rows.nth(1).waitFor({ state: 'detached' });
-    expect(await rows.count()).toBe(1);
+    await expect.poll(async () => await rows.count()).toBe(1);
 
     await pressOn(page, rows.first().getByRole('checkbox'), 'Space');
     await pressOn(page, page.getByRole('button', { name: 'Return 1 …' }));
@@ -110,7 +110,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
       return (
         states.filter((state) => state === 'proofread').length === units.length - 1 && states[1] === 'draft'
       );
-    }, 30_000);
+    });
     expect([...opened.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe.skipIf(!hasTool('chromium'))('the page of reviews', () => {
     await page.locator('.waiting-units').getByText('～').first().waitFor();
     await page.getByRole('button', { name: 'Accept 2', exact: true }).waitFor();
     const boxes = '[...document.querySelectorAll(".waiting-units input")].map(({ checked }) => checked)';
-    expect(await page.evaluate(boxes)).toEqual([true, false, true]);
+    await expect.poll(async () => await page.evaluate(boxes)).toEqual([true, false, true]);
   });
 
   it('shows who may not review that, and fits a phone', async () => {
@@ -169,7 +169,7 @@ describe.skipIf(!hasTool('chromium'))('text that was published before a review',
     await until(async () => {
       const [task] = (await world.read('translation.tasks', { destination })).items;
       return task?.status === 'published';
-    }, 30_000);
+    });
 
     const opened = await openPage();
     const { page } = opened;
@@ -177,7 +177,7 @@ describe.skipIf(!hasTool('chromium'))('text that was published before a review',
     await logIn(opened, consoleToken('review'));
     await page.goto(`${world.url}#/review`);
     await page.getByRole('link', { name: '1 published task', exact: true }).click();
-    expect(new URL(page.url()).hash).toBe('#/review?status=published');
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/review?status=published');
     await page.getByRole('button', { name: new RegExp(destination) }).waitFor();
     await page.getByLabel(`All ${units.length}`).check();
     await page.getByRole('button', { name: `Accept ${units.length}`, exact: true }).click();

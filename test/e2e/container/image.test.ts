@@ -199,7 +199,6 @@ describe.skipIf(docker === null)('the image', () => {
           () => false,
           () => true,
         ),
-      30_000,
     );
     expect(await isRunning(pod.server)).toBe(true);
     for await (const chunk of body) hash.update(chunk);

@@ -144,8 +144,8 @@ describe('completion of slipway ctl', () => {
 });
 
 describe('a command line of slipway', () => {
-  it('without a command gets the list of commands', () => {
-    const problem = renderProgramProblem('');
+  it('without a command gets the list of commands', async () => {
+    const problem = await renderProgramProblem('');
     expect(problem).toBe(`slipway: a command is missing\n\n${renderSlipwayUsage()}`);
     expect(PROGRAMS.filter(([name]) => !problem.includes(`\n  ${name} `))).toEqual([]);
   });
@@ -154,14 +154,14 @@ describe('a command line of slipway', () => {
     ['verfy', 'verify'],
     ['staus', 'ctl status'],
     ['tasks', 'ctl tasks'],
-  ])('with the command %j gets a suggestion, also of a command of ctl', (written, meant) => {
-    expect(renderProgramProblem(written)).toBe(
+  ])('with the command %j gets a suggestion, also of a command of ctl', async (written, meant) => {
+    expect(await renderProgramProblem(written)).toBe(
       `slipway: there is no command "${written}"; did you mean "${meant}"?\nFor help: slipway --help\n`,
     );
   });
 
-  it('with a word that is close to no command gets no suggestion', () => {
-    expect(renderProgramProblem('no such command')).toBe(
+  it('with a word that is close to no command gets no suggestion', async () => {
+    expect(await renderProgramProblem('no such command')).toBe(
       'slipway: there is no command "no such command"\nFor help: slipway --help\n',
     );
   });

@@ -222,8 +222,8 @@ describe('the text of the demo releases', () => {
     const changes = expectedChanges(after);
     if (changes === null) throw new Error(`${after} has no changes`);
     const { totals } = reported;
-    expect(totals.carryOver).toEqual({
-      previousReleaseId: before,
+    expect(totals.carry_over).toEqual({
+      previous_release_id: before,
       new: changes.inserted,
       changed: changes.changed,
       removed: changes.removed,
@@ -235,7 +235,7 @@ describe('the text of the demo releases', () => {
         changes.changed -
         changes.moved,
     });
-    const { moved = 0, unique = 0 } = totals.carryOver ?? {};
+    const { moved = 0, unique = 0 } = totals.carry_over ?? {};
     expect(moved + unique).toBe(changes.moved);
     expect(moved).toBeGreaterThan(0);
   });

@@ -298,7 +298,13 @@ function task(
   counts: Record<string, number>,
   change: Partial<CountedTask> = {},
 ): CountedTask {
-  return { task_id: `tt_${destination}`, destination, status: 'pending', unit_counts: counts, ...change };
+  return {
+    task_id: `tt_${destination}`,
+    destination,
+    status: 'pending',
+    unit_counts: counts,
+    ...change,
+  } as CountedTask;
 }
 
 const FILES = countFiles(

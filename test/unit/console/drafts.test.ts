@@ -6,10 +6,7 @@ import {
   PAUSE_MS,
   retryWait,
 } from '../../../src/console/translate/editor/draft/draft-desk.ts';
-import {
-  createDraftStore,
-  type DraftStorage,
-} from '../../../src/console/translate/editor/draft/draft-store.ts';
+import { createDraftStore } from '../../../src/console/translate/editor/draft/draft-store.ts';
 import {
   fieldOffset,
   fromField,
@@ -31,7 +28,7 @@ import {
 const U1 = { taskId: 'tt_1', unitId: 'u1' };
 const U2 = { taskId: 'tt_1', unitId: 'u2' };
 
-function memoryStorage(limit = Infinity): DraftStorage {
+function memoryStorage(limit = Infinity): Storage {
   const items = new Map<string, string>();
   return {
     get length() {
@@ -44,7 +41,7 @@ function memoryStorage(limit = Infinity): DraftStorage {
       if (value.length > limit) throw new Error('QuotaExceededError');
       items.set(key, value);
     },
-  };
+  } as Storage;
 }
 
 interface Sent {

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProblemSchema } from '../../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
-import { HealthRead, type ReadHealth } from '../../../src/contract/schemas/answers/health.ts';
+import { HealthAnswer, type Health } from '../../../src/contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../../src/contract/schemas/answers/verdict.ts';
 import { manifestDigestOf } from '../../../src/domain/release/digest.ts';
 import type { DaemonCondition } from '../../../src/domain/service-state/daemon-conditions.ts';
@@ -13,6 +13,7 @@ import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts
 import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
+import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { channelWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
@@ -85,7 +86,7 @@ async function startWorld(daemonTimeoutMs = 5000): Promise<World> {
 }
 
 async function readService({ server }: World): Promise<ServiceAnswer> {
-  const answer = HealthRead.parse(await (await fetch(`${server.url}/healthz`)).json()).service;
+  const answer = HealthAnswer.schema.parse(await (await fetch(`${server.url}/healthz`)).json()).service;
   if (answer === undefined) throw new Error('/healthz tells no state');
   return answer;
 }
@@ -134,7 +135,9 @@ interface Case {
 /** Attests the official release, and retains a localized one of an earlier base. */
 function attestStale(world: World): void {
   const retained = [{ ...world.localized, channel: 'localized' as const, retained_until: 4_102_444_800 }];
-  world.attest({ retained });
+  const { release_id, base_release_id } = world.localized;
+  if (base_release_id === undefined) throw new Error('the localized release has no base');
+  world.attest({ retained, stale: { release_id, base_release_id } });
 }
 
 /** The manifest of the official release. */
@@ -159,7 +162,7 @@ async function rollBack(world: World): Promise<void> {
     await until(async () => {
       world.server.parts.room.refresher.wake();
       return (await readService(world)).reason === reason;
-    }, 10_000);
+    });
   }
 }
 
@@ -669,21 +672,21 @@ async function readDoctor({
 /** The words of the verdict bar, and the answer that they come from. */
 async function readDashboard({ server }: World): Promise<{
   readonly banner: ReturnType<typeof summarizeVerdict>;
-  readonly health: ReadHealth;
+  readonly health: Health;
 }> {
   const [readiness, answer] = await Promise.all(
     ['/readyz?verbose=true', '/healthz'].map(
       async (path): Promise<unknown> => await (await fetch(`${server.url}${path}`)).json(),
     ),
   );
-  const health = HealthRead.parse(answer);
+  const health = HealthAnswer.schema.parse(answer);
   const verdict = { readiness: ReadinessAnswer.schema.parse(readiness), health };
-  return { banner: summarizeVerdict({ verdict, failure: null }), health };
+  return { banner: summarizeVerdict(verdict, null), health };
 }
 
 /** Reads the health as an operator does. */
 async function readPod({ server }: World): Promise<PodEvidence> {
-  const health = HealthRead.parse(await (await fetch(`${server.url}/healthz`)).json());
+  const health = HealthAnswer.schema.parse(await (await fetch(`${server.url}/healthz`)).json());
   return { name: 'a', origin: server.url, endpoint: 'ready', health, failure: null };
 }
 
@@ -707,7 +710,7 @@ async function logState({ server }: World): Promise<readonly object[]> {
       void lines.push({ level, ...fields });
   const watch = createServiceStateLog({
     read: server.parts.service,
-    logger: { info: log('info'), warn: log('warn') },
+    logger: { info: log('info'), warn: log('warn') } as unknown as Logger,
     clock: systemClock,
   });
   watch.start();
@@ -731,7 +734,7 @@ describe('every surface tells the state, the reason and the next step of /health
     const service = await until(async () => {
       const found = await readService(world);
       return found.state === state && found.reason === reason && found.message.includes(message) && found;
-    }, 10_000);
+    });
     expect(service.next_step?.action ?? null).toBe(action);
     const next = service.next_step?.text ?? null;
 
@@ -781,7 +784,7 @@ describe('every surface tells the state, the reason and the next step of /health
     await until(async () => {
       const { state: whole, channels } = await readService(world);
       return whole === 'healthy' && channels.localized.reason === reason;
-    }, 10_000);
+    });
     // A channel that nobody has published to is how every service begins: no surface makes a sentence of it.
     const sentence = reason === 'NothingPublished' ? null : `${state} (${reason}): ${message}`;
 

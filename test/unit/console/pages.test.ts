@@ -38,26 +38,27 @@ describe('the address of a page', () => {
 function browserLocks() {
   const queues = new Map<string, Promise<unknown>>();
   const ends = new Map<string, () => void>();
-  const of = (tab: string): Pick<LockManager, 'request'> => ({
-    request: async (name: string, run: unknown) => {
-      const before = queues.get(name) ?? Promise.resolve();
-      const { promise: closed, resolve } = Promise.withResolvers<void>();
-      if (!ends.has(tab)) ends.set(tab, resolve);
-      const turn = before.then(async () => await Promise.race([closed, (run as () => unknown)()]));
-      queues.set(name, turn);
-      await turn;
-    },
-  });
+  const of = (tab: string): LockManager =>
+    ({
+      request: async (name: string, run: unknown) => {
+        const before = queues.get(name) ?? Promise.resolve();
+        const { promise: closed, resolve } = Promise.withResolvers<void>();
+        if (!ends.has(tab)) ends.set(tab, resolve);
+        const turn = before.then(async () => await Promise.race([closed, (run as () => unknown)()]));
+        queues.set(name, turn);
+        await turn;
+      },
+    }) as LockManager;
   return { of, end: (tab: string) => ends.get(tab)?.() };
 }
 
-function memory(): Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
+function memory(): Storage {
   const items = new Map<string, string>();
   return {
     getItem: (key) => items.get(key) ?? null,
     setItem: (key, value) => void items.set(key, value),
     removeItem: (key) => void items.delete(key),
-  };
+  } as Storage;
 }
 
 describe('the tabs of a browser', () => {
@@ -91,7 +92,7 @@ describe('the tabs of a browser', () => {
         storage: () => storage,
         events: events as Window,
         now: () => now,
-        timers: { setInterval: ((run: () => void) => beats.push(run)) as unknown as typeof setInterval },
+        timers: { setInterval: (run: () => void) => beats.push(run) } as unknown as typeof globalThis,
       });
       return { tabs, events, beat: beats.at(-1) ?? (() => undefined) };
     };
@@ -114,16 +115,17 @@ describe('the tabs of a browser', () => {
 describe('the theme of the page', () => {
   it('follows the system until the reader chooses, and keeps the choice', () => {
     const kept = new Map<string, string>();
-    const storage = (): Pick<Storage, 'getItem' | 'setItem'> => ({
-      getItem: (key) => kept.get(key) ?? null,
-      setItem: (key, value) => void kept.set(key, value),
-    });
-    const root = { dataset: {} as DOMStringMap };
+    const storage = (): Storage =>
+      ({
+        getItem: (key) => kept.get(key) ?? null,
+        setItem: (key, value) => void kept.set(key, value),
+      }) as Storage;
+    const root = { dataset: {} } as HTMLElement;
     const first = new ThemeChoice(storage, root);
     expect([first.theme.value, root.dataset]).toEqual(['system', {}]);
     first.choose('dark');
     expect([first.theme.value, root.dataset]).toEqual(['dark', { theme: 'dark' }]);
-    const later = { dataset: {} as DOMStringMap };
+    const later = { dataset: {} } as HTMLElement;
     const second = new ThemeChoice(storage, later);
     expect(later.dataset).toEqual({ theme: 'dark' });
     second.choose('system');
@@ -131,15 +133,15 @@ describe('the theme of the page', () => {
   });
 
   it('works without storage, and with a value that it does not know', () => {
-    const root = { dataset: {} as DOMStringMap };
+    const root = { dataset: {} } as HTMLElement;
     const refusing = (): never => {
       throw new Error('SecurityError');
     };
     const choice = new ThemeChoice(refusing, root);
     choice.choose('light');
     expect(root.dataset).toEqual({ theme: 'light' });
-    const odd = { getItem: () => 'sepia', setItem: () => undefined };
-    expect(new ThemeChoice(() => odd, { dataset: {} }).theme.value).toBe('system');
+    const odd = { getItem: (_key: string) => 'sepia' } as Storage;
+    expect(new ThemeChoice(() => odd, { dataset: {} } as HTMLElement).theme.value).toBe('system');
   });
 });
 

@@ -21,7 +21,7 @@ function clientFor(answer: () => Response | Promise<Response>): {
       calls.push([path as string, init]);
       return await answer();
     },
-    vault: { get: () => TOKEN },
+    token: () => TOKEN,
     onUnauthorized: refused,
   });
   return { client, calls, refused };
@@ -70,7 +70,7 @@ describe('the client of the console', () => {
       const { promise, resolve } = Promise.withResolvers<Response>();
       const client = createApiClient({
         fetch: async () => await promise,
-        vault: { get: () => token },
+        token: () => token,
         onUnauthorized: refused,
       });
       const late = client.read('/x');
@@ -129,13 +129,13 @@ describe('the client of the console', () => {
   });
 
   describe('the token vault', () => {
-    function storage(): Map<string, string> & Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
+    function storage(): Map<string, string> & Storage {
       const map = new Map<string, string>();
       return Object.assign(map, {
         getItem: (key: string) => map.get(key) ?? null,
         setItem: (key: string, value: string) => void map.set(key, value),
         removeItem: (key: string) => void map.delete(key),
-      });
+      }) as Map<string, string> & Storage;
     }
 
     it('keeps the token only in memory, unless it should survive a reload', () => {

@@ -23,6 +23,7 @@ import {
   type Unit,
   type UnitHistory,
 } from '../../../src/console/translate/editor/unit.ts';
+import type { ApiFailure } from '../../../src/console/api/api-client.ts';
 import { hasChangedSince } from '../../../src/console/translate/publish/publish-results.ts';
 import { filePattern } from '../../../src/console/translate/queue/queue-filters.ts';
 import {
@@ -258,7 +259,7 @@ describe('the review of a task', () => {
       revision: 1,
     }));
     const read = (message: string, errors: Problem['errors'] = []): ReadonlyMap<string, string> =>
-      refusalsOf({ message, problem: { errors } }, sent);
+      refusalsOf({ message, problem: { errors } } as ApiFailure, sent);
 
     it('says which units refuse it, by their place or by their name', () => {
       expect([
@@ -331,15 +332,15 @@ describe('the lists of the room Translate', () => {
   it('know a dry run that is older than the last publication or rollback', () => {
     const row = { localized_release_id: 'l1', base_release_id: 'r90', rolled_back: null };
     const published = { ...row, state: 'current', at: 20 };
-    expect(hasChangedSince({ history: [published] }, 19)).toBe(true);
-    expect(hasChangedSince({ history: [published] }, 20)).toBe(false);
+    expect(hasChangedSince([published], 19)).toBe(true);
+    expect(hasChangedSince([published], 20)).toBe(false);
     const rolledBack = {
       ...row,
       state: 'superseded',
       at: 10,
       rolled_back: { at: 30, reviewer: null, reason: null },
     };
-    expect(hasChangedSince({ history: [published, rolledBack] }, 25)).toBe(true);
-    expect(hasChangedSince({ history: [published, rolledBack] }, 30)).toBe(false);
+    expect(hasChangedSince([published, rolledBack], 25)).toBe(true);
+    expect(hasChangedSince([published, rolledBack], 30)).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import { CONTROL_ACTIONS, type ControlAction } from '../../../src/contract/actio
 import { ProblemSchema } from '../../../src/contract/problems/problem-schema.ts';
 import { ServiceError } from '../../../src/contract/problems/service-error.ts';
 import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
-import { byName } from '../../../src/daemon/api/by-name.ts';
+import { byName } from '../../../src/daemon/api/api-server.ts';
 import type { DefinedAction } from '../../../src/engine/define-action.ts';
 import { createFolderNames, namesNoPaths } from '../../../src/daemon/api/folder-names.ts';
 import { TaskError } from '../../../src/engine/tasks/task.ts';

@@ -1,3 +1,5 @@
+import type { KindHistory } from '../../../src/engine/tasks/task-reads.ts';
+import { partial } from '../../support/partial.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -10,10 +12,10 @@ import { backupTaskError } from '../../../src/daemon/backup/backup-error.ts';
 import type { StoredBackup } from '../../../src/daemon/backup/backup-list.ts';
 import { readManifest } from '../../../src/daemon/backup/backup-manifest.ts';
 import { createStore } from '../../../src/daemon/backup/copy-worker.ts';
-import { oldBackups } from '../../../src/daemon/backup/old-backups.ts';
+import { BACKUP_FAILPOINTS, oldBackups } from '../../../src/daemon/backup/write-backup.ts';
 import { RESTORE_FAILPOINTS } from '../../../src/daemon/backup/restore/restore-backup.ts';
 import { runRestore } from '../../../src/daemon/backup/restore/run-restore.ts';
-import { BACKUP_FAILPOINTS } from '../../../src/daemon/backup/write-backup.ts';
+
 import { acquireDataLock } from '../../../src/engine/database/data-lock.ts';
 import type { Task } from '../../../src/engine/tasks/task.ts';
 import { systemClock as clock } from '../../../src/platform/process/clock.ts';
@@ -57,13 +59,13 @@ describe('the writer of backups', () => {
       let steps = 0;
       await createStore().copy(
         { source: path, target, pauseMs: 0 },
-        {
+        partial({
           isWanted: () => {
             add.run();
             steps += 1;
             return steps < 1000;
           },
-        },
+        }),
       );
       writer.close();
       expect(steps).toBeGreaterThan(2);
@@ -371,12 +373,16 @@ const FACTS: BackupFacts = {
   isNeeded: true,
   folder: '/backups',
   newest: { name: 'backup-a', created_at: NOW - 7200, bytes: 10 },
-  history: { last: null, consecutiveFailures: 0, failingSince: null },
+  history: partial({ last: null, consecutiveFailures: 0, failingSince: null }),
   intervalSeconds: 86_400,
   plannedAt: NOW + 60,
   now: NOW,
 };
-const FAILED = { failure_code: 'backup_no_space', failure_reason: 'full' } as Task;
+const FAILED: KindHistory = partial({
+  last: { failure_code: 'backup_no_space', failure_reason: 'full' } as Task,
+  consecutiveFailures: 1,
+  failingSince: NOW - 5,
+});
 
 describe('the doctor and backups', () => {
   describe('the check of backups', () => {
@@ -396,13 +402,13 @@ describe('the doctor and backups', () => {
       ['an old one without a schedule', { now: NOW + 2 * 86_400, intervalSeconds: 0 }, 'ok', '50 hours ago'],
       [
         'a failure',
-        { history: { last: FAILED, consecutiveFailures: 1, failingSince: NOW - 5 } },
+        { history: FAILED },
         'degraded',
         'the last backup failed: backup_no_space: full; the newest complete backup is backup-a',
       ],
       [
         'a failure without a backup',
-        { newest: null, history: { last: FAILED, consecutiveFailures: 1, failingSince: NOW - 5 } },
+        { newest: null, history: FAILED },
         'degraded',
         'there is no complete backup',
       ],

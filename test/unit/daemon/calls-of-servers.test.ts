@@ -155,7 +155,7 @@ const REPORT = {
 async function start(): Promise<{ api: TestApi; taken: ReportedObject[] }> {
   const taken: ReportedObject[] = [];
   const api = await startTestApi({
-    damage: (reports) => {
+    reportDamage: (reports) => {
       taken.push(...reports);
       return { accepted: reports.length - 1, ignored: 1 };
     },

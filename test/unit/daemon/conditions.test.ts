@@ -1,3 +1,5 @@
+import type { TaskEngine } from '../../../src/engine/tasks/task-engine.ts';
+import { partial } from '../../support/partial.ts';
 import { describe, expect, it } from 'vitest';
 import { conditionsOf, type ConditionFacts } from '../../../src/daemon/conditions/conditions-of.ts';
 import {
@@ -372,10 +374,11 @@ describe('the following of a localized release', () => {
       nextRunAt: null,
       retriedCode: null,
     };
-    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>) => ({
-      runningSince: () => null,
-      historyOf: (kind: string) => ({ ...NOTHING, ...histories[kind] }),
-    });
+    const engineWith = (histories: Readonly<Record<string, Partial<KindHistory>>>): TaskEngine =>
+      partial({
+        runningSince: () => null,
+        historyOf: (kind: string) => ({ ...NOTHING, ...histories[kind] }),
+      });
     const published = (result: Task['result']) =>
       ({ status: 'succeeded', result, created_at: 101, finished_at: 102 }) as Task;
 

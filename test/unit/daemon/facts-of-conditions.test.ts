@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { collectFacts, type FactSources } from '../../../src/daemon/conditions/collect-facts.ts';
-import { createConditionBoard } from '../../../src/daemon/conditions/condition-board.ts';
+import { createConditionBoard } from '../../../src/daemon/conditions/open-conditions.ts';
 import { conditionsOf } from '../../../src/daemon/conditions/conditions-of.ts';
 import type { DaemonCondition } from '../../../src/domain/service-state/daemon-conditions.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

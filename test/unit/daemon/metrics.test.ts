@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { PARSE_ERROR_CODES } from '../../../src/contract/reports/parse-error-codes.ts';
 import { PARSE_STATUSES, TRANSLATION_STATUSES } from '../../../src/contract/schemas/vocabulary.ts';
-import type { CompleteBackup } from '../../../src/daemon/backup/backup-status.ts';
+import type { CompleteBackup } from '../../../src/daemon/backup/backup-list.ts';
 import type { GlossarySummary } from '../../../src/localization/glossary/glossary-worker.ts';
 import { sampleStatement } from '../../support/attestations.ts';
 import { DAMAGE_KINDS } from '../../../src/domain/verdict/damage-kind.ts';
 import { RELEASE_JOBS } from '../../../src/releases/jobs/release-jobs.ts';
 import { DAMAGE_FINDERS } from '../../../src/releases/records/damage-records.ts';
 import type { Task } from '../../../src/engine/tasks/task.ts';
-import { createJobRegistry } from '../../../src/engine/tasks/job.ts';
+import type { KindHistory } from '../../../src/engine/tasks/task-reads.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { createDaemonMetrics, type DaemonMetricsOptions } from '../../../src/daemon/metrics.ts';
+import { createDaemonMetrics, type DaemonMetricsSources } from '../../../src/daemon/metrics.ts';
 import { noUnits, UNIT_STATES } from '../../../src/domain/translation/unit-state.ts';
 import type { WorkStatus } from '../../../src/localization/translation/work/read/work-status.ts';
 import { SKIP_REASONS } from '../../../src/localization/parse/container/parsed-container.ts';
@@ -36,27 +36,35 @@ const INDEXED: IndexStatus = {
 };
 
 /** Options of a daemon that has done nothing yet. */
-const NOTHING_YET: DaemonMetricsOptions = {
+const NO_RUNS: KindHistory = {
+  last: null,
+  consecutiveFailures: 0,
+  failingSince: null,
+  succeededAt: null,
+  nextRunAt: null,
+  retriedCode: null,
+};
+const NOTHING_YET: DaemonMetricsSources = {
   version: '1.2.3',
-  supervision: null,
-  syncHistory: () => ({ last: null, succeededAt: null, consecutiveFailures: 0 }),
+  clock: new FakeClock(),
+  restarts: 0,
+  checks: () => [],
+  syncHistory: () => NO_RUNS,
   nextSyncAt: () => null,
-  doctor: { latest: () => [] },
-  parse: { latestStatus: () => null },
-  memory: { latestCounts: () => null },
-  glossary: { latestSummary: () => null },
-  translation: { latestStatus: () => null },
-  backup: { latest: () => null },
-  backupHistory: () => ({ consecutiveFailures: 0 }),
-  work: {
-    engine: { jobs: createJobRegistry(), onFinished: () => undefined, queues: () => [] },
-    schedules: { nextDueAt: () => null },
-    releases: { current: () => null },
-    objects: { totalBytes: () => ({ sound: 0, damaged: 0 }) },
-    attestor: { attested: () => null },
-    damage: { found: () => [] },
-    clock: new FakeClock(),
-  },
+  newestBackup: () => null,
+  backupHistory: () => NO_RUNS,
+  indexStatus: () => null,
+  translationStatus: () => null,
+  memoryCounts: () => null,
+  glossarySummary: () => null,
+  taskKinds: () => [],
+  onTaskFinished: () => undefined,
+  queues: () => [],
+  nextDueAt: () => null,
+  storedBytes: () => ({ sound: 0, damaged: 0 }),
+  releaseBytes: () => 0,
+  damage: () => [],
+  attested: () => null,
 };
 
 /** The samples of the parse index at each collection. */
@@ -64,8 +72,8 @@ function collector(glossary: GlossarySummary | null = null, prefix = 'slipway_da
   let status: IndexStatus | null = null;
   const registry = createDaemonMetrics({
     ...NOTHING_YET,
-    glossary: { latestSummary: () => glossary },
-    parse: { latestStatus: () => status },
+    glossarySummary: () => glossary,
+    indexStatus: () => status,
   });
   return async (next: IndexStatus | null): Promise<string[]> => {
     status = next;
@@ -118,8 +126,8 @@ it('the metrics of backups show the newest complete one, and nothing before it i
   let latest: CompleteBackup | null = null;
   const registry = createDaemonMetrics({
     ...NOTHING_YET,
-    backup: { latest: () => latest },
-    backupHistory: () => ({ consecutiveFailures: 2 }),
+    newestBackup: () => latest,
+    backupHistory: () => ({ ...NO_RUNS, consecutiveFailures: 2 }),
   });
   const lines = async (): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line.startsWith('slipway_daemon_backup_'));
@@ -149,7 +157,7 @@ describe('the metrics of the Glossary', () => {
 
 describe('the metrics of translations', () => {
   const lines = async (status: WorkStatus | null): Promise<string[]> => {
-    const registry = createDaemonMetrics({ ...NOTHING_YET, translation: { latestStatus: () => status } });
+    const registry = createDaemonMetrics({ ...NOTHING_YET, translationStatus: () => status });
     return (await registry.metrics())
       .split('\n')
       .filter((line) => line.startsWith('slipway_daemon_translation_'));
@@ -201,23 +209,15 @@ describe('the metrics of work', () => {
     }) as Task;
 
   it('start at 0, and count ended tasks, failures of upstream, and the time and bytes of syncs', async () => {
-    const jobs = createJobRegistry();
-    jobs.register(...RELEASE_JOBS.map((job) => ({ ...job, run: async () => ({}) })));
     const listeners: Array<(ended: Task) => void> = [];
     const onFinished = (ended: Task): void => {
       for (const listener of listeners) listener(ended);
     };
     const registry = createDaemonMetrics({
       ...NOTHING_YET,
-      work: {
-        ...NOTHING_YET.work,
-        engine: {
-          jobs,
-          queues: () => [],
-          onFinished: (listener) => {
-            listeners.push(listener);
-          },
-        },
+      taskKinds: () => RELEASE_JOBS.map(({ kind }) => kind),
+      onTaskFinished: (listener) => {
+        listeners.push(listener);
       },
     });
     const text = await registry.metrics();
@@ -239,8 +239,9 @@ describe('the metrics of work', () => {
 
   it('count the damage of every finder from 0', async () => {
     let found = 0;
-    const damage = {
-      found: () =>
+    const registry = createDaemonMetrics({
+      ...NOTHING_YET,
+      damage: () =>
         DAMAGE_FINDERS.flatMap((finder) =>
           DAMAGE_KINDS.map((kind) => ({
             finder,
@@ -248,9 +249,7 @@ describe('the metrics of work', () => {
             count: finder === 'verify' && kind === 'damaged' ? found : 0,
           })),
         ),
-    };
-    const work = { ...NOTHING_YET.work, damage };
-    const registry = createDaemonMetrics({ ...NOTHING_YET, work });
+    });
     const lines = async (): Promise<readonly string[]> =>
       (await registry.metrics())
         .split('\n')
@@ -267,17 +266,11 @@ describe('the metrics of work', () => {
     const nowSeconds = clock.now() / 1000;
     const registry = createDaemonMetrics({
       ...NOTHING_YET,
-      work: {
-        ...NOTHING_YET.work,
-        clock,
-        engine: {
-          ...NOTHING_YET.work.engine,
-          queues: () => [{ lane: 'verify', count: 3, oldest_ms: clock.now() - 5000 }],
-        },
-        schedules: { nextDueAt: () => nowSeconds - 30 },
-        objects: { totalBytes: () => ({ sound: 7, damaged: 1 }) },
-        attestor: { attested: () => sampleStatement({ expires_at: 123 }) },
-      },
+      clock,
+      queues: () => [{ lane: 'verify', count: 3, oldest_ms: clock.now() - 5000 }],
+      nextDueAt: () => nowSeconds - 30,
+      storedBytes: () => ({ sound: 7, damaged: 1 }),
+      attested: () => sampleStatement({ expires_at: 123 }),
     });
     const text = await registry.metrics();
     for (const line of [

@@ -1,3 +1,5 @@
+import type { Database } from '../../../src/engine/database/sqlite-database.ts';
+import { partial } from '../../support/partial.ts';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -6,17 +8,17 @@ import { createClockCheck, type RecordedTime } from '../../../src/daemon/reports
 import { createDataSpace } from '../../../src/daemon/reports/data-space.ts';
 import {
   crashLoopOf,
-  databaseCheck,
   dataChecks,
+  databaseCheck,
   laneCheck,
   processCheck,
+  releaseChecks,
   storeChecks,
 } from '../../../src/daemon/reports/doctor-checks.ts';
 import type { DoctorCheck } from '../../../src/engine/check.ts';
 import { createDoctor, doctorReport, type Doctor } from '../../../src/daemon/reports/doctor-report.ts';
-import { logReport } from '../../../src/daemon/reports/log-report.ts';
-import { createLogRing } from '../../../src/daemon/reports/log-ring.ts';
-import { releaseChecks } from '../../../src/daemon/reports/release-checks.ts';
+import { createLogRing, logReport } from '../../../src/daemon/reports/log-ring.ts';
+
 import { createTaskReports } from '../../../src/daemon/reports/task-reports.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
 import { createLogger } from '../../../src/platform/logging/logging.ts';
@@ -217,13 +219,15 @@ describe('the reports of the daemon', () => {
         { id: 'upstream', status: 'ok', message: 'reachable' },
         { id: 'verification', status: 'ok', message: 'sound' },
       ] as const;
-      const checks = releaseChecks({
-        diagnostics: () => findings,
-        lookAtStore: async (_withinMs, maxAgeMs) => {
-          ages.push(maxAgeMs);
-          await Promise.resolve();
-        },
-      });
+      const checks = releaseChecks(
+        partial({
+          diagnostics: () => findings,
+          checkStore: async (_withinMs, maxAgeMs) => {
+            ages.push(maxAgeMs);
+            await Promise.resolve();
+          },
+        }),
+      );
       const doctor = doctorOf(checks, clock);
       doctor.start();
       onTestFinished(async () => await doctor.stop());
@@ -355,14 +359,14 @@ describe('the reports of the daemon', () => {
       const clock = new FakeClock();
       const check = Promise.withResolvers<string | null>();
       let checks = 0;
-      const database = {
+      const database: Database = partial({
         path: '/data/main.db',
         schemaVersion: 9,
         checkStructure: async () => {
           checks += 1;
           return await check.promise;
         },
-      };
+      });
       const doctorCheck = databaseCheck('database.main', database, clock);
       expect([await doctorCheck.run(never), checks]).toEqual([
         { status: 'ok', message: 'sound, schema 9' },

@@ -1,15 +1,17 @@
+import { partial } from '../../support/partial.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
 import { keyIdOf, type SigningKey } from '../../../src/attestation/keys.ts';
 import { RETAINED_MAX_RELEASES } from '../../../src/contract/formats/attestation-format.ts';
 import { scheduleIntervals } from '../../../src/daemon/settings/module-settings.ts';
 import {
-  daemonConfigurationSchema,
-  verifyIntervalSeconds,
   type DaemonConfiguration,
+  daemonConfigurationSchema,
+  exchangeRootOf,
+  verifyIntervalSeconds,
 } from '../../../src/daemon/settings/config.ts';
 import { createSettingsHolder, type DaemonSettings } from '../../../src/daemon/settings/daemon-settings.ts';
-import { exchangeRootOf } from '../../../src/daemon/settings/exchange-config.ts';
+
 import { compareSettings } from '../../../src/daemon/settings/settings-changes.ts';
 import { createSigningKeyWatch } from '../../../src/daemon/settings/signing-key-watch.ts';
 import { CHANNELS } from '../../../src/domain/release/channel.ts';
@@ -231,7 +233,7 @@ describe('the watch on signing keys', () => {
     const watch = createSigningKeyWatch({
       settings,
       load: async () => await Promise.resolve({ ok: true, value: { keys: [next], warnings: [] } }),
-      attestor: {
+      attestor: partial({
         issue: async () => {
           issued.push(settings.current().signingKeys.map(({ keyId }) => keyId));
           if (!isVolumeWritable) throw new Error('no space');
@@ -240,13 +242,13 @@ describe('the watch on signing keys', () => {
         reschedule: () => {
           reschedules += 1;
         },
-      },
+      }),
       clock,
-      logger: {
+      logger: partial({
         info: () => undefined,
         warn: () => undefined,
         error: (_fields: unknown, message?: string) => errors.push(message ?? ''),
-      },
+      }),
     });
     watch.start();
     await clock.advance(3000);

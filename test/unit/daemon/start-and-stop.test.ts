@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { lstat, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +13,8 @@ import {
   createHandoverWatch,
   HANDOVER_AFTER_MS,
 } from '../../../src/daemon/handover/handover.ts';
-import { openDataFolder, type SharedParts } from '../../../src/daemon/open-data-folder.ts';
+import type { DaemonParts } from '../../../src/daemon/daemon-parts.ts';
+import { openDataFolder } from '../../../src/daemon/open-data-folder.ts';
 import { daemonConfigurationSchema } from '../../../src/daemon/settings/config.ts';
 import { EXIT_HANDED_OVER } from '../../../src/daemon/supervisor/supervision.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
@@ -39,7 +41,7 @@ describe('the opening of the data folder', () => {
       logger: createSilentLogger(),
       requestShutdown: (_why: string, code?: number) => shutdowns.push(code),
     };
-    const shared = { configuration: { data: { dir } }, options, closers } as unknown as SharedParts;
+    const shared = { configuration: { data: { dir } }, options, closers } as unknown as DaemonParts;
     const [started, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<MainDatabase>()];
     const waiting = { clock, signal: new AbortController().signal, onWait: () => undefined };
     const folder = openDataFolder(
@@ -136,7 +138,7 @@ async function makeDaemon(lines: string[]): Promise<Daemon> {
       destination: { write: (line) => lines.push(line) },
     }),
     secrets: createSecretMask(),
-    logRing: { tail: () => [] },
+    logRing: partial({ tail: () => [] }),
     failpoints: noFailpoints,
     signingKeys: [{ keyId: keyIdOf(publicKey), privateKey }],
     loadSettings: async () => await Promise.reject(new Error('nothing is loaded again')),

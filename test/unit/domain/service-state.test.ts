@@ -231,7 +231,6 @@ describe('the state of the service', () => {
       next_step: { text: expect.stringContaining('resume=true') as string, action: 'localized-publish' },
     });
     expect(describeLocalized(answer)).toBe('withdrawn (ReleaseWithdrawn): told: localized_withdrawn');
-    // A daemon of an earlier version tells it as stopped publishing.
     const before = decide({ localized }, { conditions: [condition('publishing_stopped')] });
     expect(before).toMatchObject({ state: 'degraded', reason: 'PublishingStopped' });
   });

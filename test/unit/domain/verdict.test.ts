@@ -140,41 +140,10 @@ const FAULTS: readonly Fault[] = [
     name: 'left out because the official release has changed',
     reason: 'BaseReleaseChanged',
     channels: ['localized'],
-    apply: withStatement(({ localized }) => ({
-      official: attestedRelease('o2'),
-      localized: null,
-      retained: localized === null ? [] : [{ ...localized, channel: 'localized', retained_until: 10_000 }],
-    })),
-  },
-  {
-    name: 'left out because the official release has changed, and no longer retained',
-    reason: 'BaseReleaseChanged',
-    channels: ['localized'],
     apply: withStatement(() => ({
       official: attestedRelease('o2'),
       localized: null,
       stale_localized: { release_id: releaseIdOf('l1'), base_release_id: releaseIdOf('o1') },
-    })),
-  },
-  {
-    name: 'left out because the official release has changed, while the next localized one is announced by an earlier daemon',
-    reason: 'BaseReleaseChanged',
-    channels: ['localized'],
-    apply: withStatement(({ localized }) => ({
-      official: attestedRelease('o2'),
-      localized: null,
-      retained:
-        localized === null
-          ? []
-          : [
-              {
-                ...attestedRelease('l2', { base_release_id: releaseIdOf('o2') }),
-                channel: 'localized',
-                retained_until: 10_000,
-                current_at: 9_000,
-              },
-              { ...localized, channel: 'localized', retained_until: 10_000 },
-            ],
     })),
   },
   {

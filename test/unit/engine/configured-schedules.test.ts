@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LOCALIZED_PUBLISH_JOB } from '../../../src/localization/localized/publish/publish-job.ts';
@@ -211,7 +212,7 @@ describe('configured schedules', () => {
 const jobs = createJobRegistry();
 
 function parse(action: string, args: readonly string[]): ReturnType<typeof scheduledCall> {
-  return scheduledCall({ group: 'res', action, args }, jobs);
+  return scheduledCall(partial({ group: 'res', action, args }), jobs);
 }
 
 describe('the arguments of a schedule', () => {
@@ -254,7 +255,7 @@ describe('the arguments of a schedule', () => {
     jobs.register(implementJob(LOCALIZED_PUBLISH_JOB, async () => ({})));
     const call = (...args: string[]) =>
       scheduledCall(
-        { group: 'i18n', action: 'localized-publish', args: ['from_worker=true', ...args] },
+        partial({ group: 'i18n', action: 'localized-publish', args: ['from_worker=true', ...args] }),
         jobs,
       );
     expect(call('resume=false').args).toMatchObject({ from_worker: true, resume: false });

@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
@@ -13,11 +14,12 @@ import { openMainDatabase, type MainDatabase } from '../../../src/engine/databas
 import { MAIN_RULES } from '../../../src/engine/database/main-rules.ts';
 import type { Database } from '../../../src/engine/database/sqlite-database.ts';
 import { isDatabaseDamage } from '../../../src/engine/database/storage-failure.ts';
-import { openMainGlossary } from '../../../src/localization/glossary/store/glossary-database.ts';
-import { GLOSSARY_RULES } from '../../../src/localization/glossary/store/glossary-rules.ts';
+import {
+  openMainGlossary,
+  GLOSSARY_RULES,
+} from '../../../src/localization/glossary/store/glossary-database.ts';
 import { givenTermId } from '../../../src/localization/glossary/term-fields.ts';
-import { openMainMemory } from '../../../src/localization/memory/store/memory-database.ts';
-import { MEMORY_RULES } from '../../../src/localization/memory/store/memory-rules.ts';
+import { openMainMemory, MEMORY_RULES } from '../../../src/localization/memory/store/memory-database.ts';
 import { openIndexDatabase, INDEX_RULES } from '../../../src/localization/parse/index/index-database.ts';
 import { TRANSLATION_RULES } from '../../../src/localization/translation/work/store/translation-rules.ts';
 import { openWorkDatabase } from '../../../src/localization/translation/work/store/work-database.ts';
@@ -57,7 +59,7 @@ async function open(path: string) {
   const [error, restart] = [vi.fn(), vi.fn()];
   const opened: MainDatabase = await openMainDatabase(path, {
     clock: systemClock,
-    logger: { info: vi.fn(), warn: vi.fn(), error },
+    logger: partial({ info: vi.fn(), warn: vi.fn(), error }),
     signal: new AbortController().signal,
     restart,
   });

@@ -1,3 +1,5 @@
+import type { Logger } from '../../../src/platform/logging/logging.ts';
+import { partial } from '../../support/partial.ts';
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -124,7 +126,7 @@ describe('a job that other parts ask for', () => {
   it('runs again for a request between its last pass and its recorded end', async () => {
     let submitted = 0;
     let finish: (task: Task) => void = () => undefined;
-    const engine: Pick<TaskEngine, 'submit' | 'onFinished'> = {
+    const engine: TaskEngine = partial({
       submit: () => {
         submitted += 1;
         return { task: {} as Task, deduplicated: true };
@@ -132,7 +134,7 @@ describe('a job that other parts ask for', () => {
       onFinished: (listener) => {
         finish = listener;
       },
-    };
+    });
     const requested = createRequestedJob({ engine, logger: createSilentLogger() }, DEFINITION, () =>
       Promise.resolve({}),
     );
@@ -182,15 +184,15 @@ describe('a job that other parts ask for', () => {
     let isFull = true;
     let submitted = 0;
     const warnings: unknown[] = [];
-    const engine: Pick<TaskEngine, 'submit' | 'onFinished'> = {
+    const engine: TaskEngine = partial({
       submit: () => {
         if (isFull) throw new Error('disk full');
         submitted += 1;
         return { task: {} as Task, deduplicated: false };
       },
       onFinished: () => undefined,
-    };
-    const logger = { warn: (...entry: unknown[]) => warnings.push(entry) };
+    });
+    const logger: Logger = partial({ warn: (...entry: unknown[]) => warnings.push(entry) });
     const requested = createRequestedJob({ engine, logger }, DEFINITION, () => Promise.resolve({}));
     requested.request();
     expect(warnings).toMatchObject([[{ err: { message: 'disk full' }, kind: 'tidy' }, expect.any(String)]]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { MEMORY_IMPORT_JOB } from '../../../src/localization/memory/memory-exchange-jobs.ts';
+import { MEMORY_IMPORT_JOB } from '../../../src/localization/memory/memory-jobs.ts';
 import { createTaskReports } from '../../../src/daemon/reports/task-reports.ts';
 import {
   afterOverlap,

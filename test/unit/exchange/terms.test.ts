@@ -1,7 +1,7 @@
+import type { ReportedTerm } from '../../../src/contract/formats/glossary/term-import.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
-import type { WrittenTerm } from '../../../src/exchange/glossary/exchanged-term.ts';
 import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../../src/exchange/glossary/term-formats.ts';
 import {
   readTermFile,
@@ -14,8 +14,9 @@ import { mutations } from '../../support/mutate.ts';
 import { campaignSize } from '../../support/long.ts';
 
 /** The term that a reader gives for one that was written. */
-function readOf(term: WrittenTerm): unknown {
-  const { source, source_language: _s, target_language: _t, ...values } = term;
+function readOf(term: ReportedTerm): unknown {
+  const { source, source_language: _s, target_language: _t, ...written } = term;
+  const { revision: _r, created_at: _c, updated_at: _u, review_history: _h, ...values } = written;
   return {
     ...values,
     source_ref: source.source_ref ?? null,
@@ -78,7 +79,7 @@ describe.each(TERM_FORMAT_NAMES)('terms as %s', (format) => {
 
 describe('TBX', () => {
   it('has the administrative states of the standard, and no rejected term', () => {
-    const statuses = (term: WrittenTerm): string[] =>
+    const statuses = (term: ReportedTerm): string[] =>
       [...termFile('tbx', [term]).matchAll(/>(\w+)Term-admn-sts</g)].map(([, status = '']) => status);
     const ofLanguage = ['preferred', 'admitted', 'admitted'];
     expect(statuses(writtenTerm())).toEqual([...ofLanguage, ...ofLanguage]);

@@ -4,26 +4,27 @@ import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-e
 import type { MemoryRecord } from '../../../src/domain/memory/memory-record.ts';
 import { MEMORY_FORMATS } from '../../../src/exchange/memory/memory-formats.ts';
 import { createTmxReader } from '../../../src/exchange/tmx/read-tmx.ts';
-import type { TmxUnit, WrittenMemoryRecord } from '../../../src/exchange/tmx/tmx-record.ts';
+import type { TmxUnit } from '../../../src/exchange/tmx/tmx-record.ts';
 import { createTmxWriter } from '../../../src/exchange/tmx/write-tmx.ts';
+import { memoryRecord } from '../../support/memory-records.ts';
 import { mutations } from '../../support/mutate.ts';
 
-function fileOf(records: readonly WrittenMemoryRecord[]): string {
+function fileOf(records: readonly MemoryRecord[]): string {
   const writer = MEMORY_FORMATS.jsonl.createWriter();
   return writer.begin() + records.map((record) => writer.write(record)).join('') + writer.end();
 }
 
 describe('records as JSON lines', () => {
-  const RECORD: WrittenMemoryRecord = {
+  const WRITTEN = {
     record_id: 'tm_1',
-    state: 'trusted',
+    state: 'trusted' as const,
     source_language: 'ja',
     target_language: 'zh-Hans',
     source_text: 'はい\n\u0001\uFFFE',
     target_text: '是',
     context: { speaker: 'アロナ' },
     provenance: {
-      origin: 'worker',
+      origin: 'worker' as const,
       provider: 'fixture',
       provider_run_id: null,
       task_id: null,
@@ -34,6 +35,7 @@ describe('records as JSON lines', () => {
     created_at: 1,
     confirmed_at: 2,
   };
+  const RECORD = memoryRecord(WRITTEN);
 
   function read(file: string | Uint8Array, pieceBytes = 7): TmxUnit[] {
     const bytes = Buffer.from(file);
@@ -46,7 +48,7 @@ describe('records as JSON lines', () => {
   }
 
   it('come back as they were written, in any pieces', () => {
-    const { created_at: _c, confirmed_at: _f, provenance, ...values } = RECORD;
+    const { created_at: _c, confirmed_at: _f, provenance, ...values } = WRITTEN;
     const { origin: _o, ...kept } = provenance;
     expect(read(fileOf([RECORD]))).toEqual([
       { kind: 'records', records: [{ ...values, provenance: kept, line: 2 }] },

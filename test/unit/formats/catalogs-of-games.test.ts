@@ -6,8 +6,8 @@ import {
   type FileChange,
 } from '../../../src/formats/catalogs/catalog-plugin.ts';
 import { figuresOf, type FileFigures } from '../../../src/formats/catalogs/file-figures.ts';
-import { GAME_LIST_PLUGINS } from '../../../src/formats/catalogs/game-list-plugins.ts';
-import { createListPlugin, type ListRule } from '../../../src/formats/catalogs/list-plugin.ts';
+import { GAME_LIST_PLUGINS } from '../../../src/formats/catalogs/bundle-plugins.ts';
+import { listPlugin, type ListRule } from '../../../src/formats/catalogs/list-plugin.ts';
 import { MEMORY_PACK_PLUGINS } from '../../../src/formats/catalogs/memory-pack-plugins.ts';
 import { PatchError } from '../../../src/formats/patch/patch-error.ts';
 import { mutations } from '../../support/mutate.ts';
@@ -123,7 +123,7 @@ describe('the plug-in of lists by rule', () => {
       .join('\r\n');
 
   it('writes size and checksums of a patched file into JSON, and no other byte', async () => {
-    const plugin = createListPlugin(JSON_RULE);
+    const plugin = listPlugin(JSON_RULE);
     expect([plugin.recognizes('root/list.json'), plugin.recognizes('root/other.json')]).toEqual([
       true,
       false,
@@ -138,7 +138,7 @@ describe('the plug-in of lists by rule', () => {
     ['csv', ','],
     ['tsv', '\t'],
   ] as const)('writes them into tables: %s', async ([format, delimiter]) => {
-    const plugin = createListPlugin({ ...JSON_RULE, format, folderOf: () => 'files/' });
+    const plugin = listPlugin({ ...JSON_RULE, format, folderOf: () => 'files/' });
     const { bytes } = await plugin.rewrite('list', Buffer.from(table(OLD, delimiter)), [
       changeOf('files/a.zip'),
     ]);
@@ -146,7 +146,7 @@ describe('the plug-in of lists by rule', () => {
   });
 
   it('refuses a value that no known algorithm gives for the official file', async () => {
-    const plugin = createListPlugin({ ...JSON_RULE, folderOf: () => '' });
+    const plugin = listPlugin({ ...JSON_RULE, folderOf: () => '' });
     for (const [name, value] of [
       ['Size', '1'],
       ['Size', '"many"'],

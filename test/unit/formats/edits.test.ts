@@ -4,12 +4,11 @@ import { bytesSource } from '../../../src/formats/byte-source.ts';
 import { DOTTED_SYNTAX, POINTER_SYNTAX } from '../../../src/formats/collect/path-syntax.ts';
 import { patchCsv } from '../../../src/formats/csv/patch-csv.ts';
 import { patchJson } from '../../../src/formats/json/patch-json.ts';
-import { findPlaces } from '../../../src/formats/patch/find-places.ts';
+import { findPlaces, type FieldEdit, type ValueEdit } from '../../../src/formats/patch/find-places.ts';
 import { nestEdits } from '../../../src/formats/patch/nest-edits.ts';
 import { joinPieces, newPiece, pieceChunks } from '../../../src/formats/patch/output-pieces.ts';
 import { PatchError, type PatchErrorCode } from '../../../src/formats/patch/patch-error.ts';
 import { spliceSource, type Splice } from '../../../src/formats/patch/spliced-source.ts';
-import type { FieldEdit, ValueEdit } from '../../../src/formats/patch/value-edit.ts';
 import type { ValueVisitor } from '../../../src/formats/value-visitor.ts';
 
 /** `{ rows: [{ text, note }, { text }], raw, twice, twice, files: [text] }` */

@@ -1,10 +1,9 @@
 import { ByteBuffer } from 'flatbuffers';
 import { describe, expect, it } from 'vitest';
 import { binarySchema, type SchemaDescription } from '../../../demo/game/binary-schema.ts';
-import { BASE_TYPE as TYPE } from '../../../src/formats/flatbuffers/base-types.ts';
+import { BASE_TYPE as TYPE, readBinarySchema } from '../../../src/formats/flatbuffers/binary-schema.ts';
 import { createStringCodec, type StringCodec } from '../../../src/formats/codecs/string-codec.ts';
 import { DOTTED_SYNTAX } from '../../../src/formats/collect/path-syntax.ts';
-import { readBinarySchema } from '../../../src/formats/flatbuffers/binary-schema.ts';
 import {
   patchFlatBuffer,
   type PatchFlatBufferOptions,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DOTTED_SYNTAX } from '../../../src/formats/collect/path-syntax.ts';
 import { FormatError } from '../../../src/formats/format-error.ts';
 import { PatchError } from '../../../src/formats/patch/patch-error.ts';
-import type { ValueEdit } from '../../../src/formats/patch/value-edit.ts';
+import type { ValueEdit } from '../../../src/formats/patch/find-places.ts';
 import { compareSqlite } from '../../../src/formats/sqlite/compare-sqlite.ts';
 import { patchSqlite } from '../../../src/formats/sqlite/patch-sqlite.ts';
 import { visitSqlite, type SqliteOptions } from '../../../src/formats/sqlite/visit-sqlite.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
 import { DOTTED_SYNTAX, POINTER_SYNTAX, type PathSyntax } from '../../../src/formats/collect/path-syntax.ts';
-import { PathVisitor } from '../../../src/formats/collect/path-visitor.ts';
+import { PathVisitor } from '../../../src/formats/patch/find-places.ts';
 import { TextCollector, type CollectorOptions } from '../../../src/formats/collect/text-collector.ts';
 import { SNIFFED_BYTES, sniffFormat } from '../../../src/formats/sniff.ts';
 import type { ValueVisitor } from '../../../src/formats/value-visitor.ts';

@@ -11,8 +11,8 @@ import {
   decodeText,
   type NamedEncoding,
 } from '../../../src/formats/text/decode-text.ts';
-import { patchLines } from '../../../src/formats/text/patch-lines.ts';
-import { readLines } from '../../../src/formats/text/read-lines.ts';
+import { patchLines } from '../../../src/formats/text/patch-text.ts';
+import { readLines } from '../../../src/formats/text/report-text.ts';
 import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';

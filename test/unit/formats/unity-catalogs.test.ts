@@ -11,12 +11,15 @@ import {
   patchAddressablesJson,
 } from '../../../src/formats/catalogs/addressables-json.ts';
 import type { BundleChange } from '../../../src/formats/catalogs/bundle-change.ts';
-import { BUNDLE_PLUGINS } from '../../../src/formats/catalogs/bundle-plugins.ts';
+import {
+  BUNDLE_PLUGINS,
+  isUnityManifest,
+  patchUnityManifest,
+} from '../../../src/formats/catalogs/bundle-plugins.ts';
 import type { FileChange } from '../../../src/formats/catalogs/catalog-plugin.ts';
 import { patchSidecar } from '../../../src/formats/catalogs/checksum-sidecar.ts';
 import { figuresOf } from '../../../src/formats/catalogs/file-figures.ts';
 import { spookyHash } from '../../../src/formats/catalogs/spooky-hash.ts';
-import { isUnityManifest, patchUnityManifest } from '../../../src/formats/catalogs/unity-manifest.ts';
 import { PatchError } from '../../../src/formats/patch/patch-error.ts';
 import { binaryCatalog, bundlesOfJson } from '../../support/addressables-catalogs.ts';
 import { campaignSize } from '../../support/long.ts';

@@ -8,7 +8,7 @@ import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
 import { bytesSource } from '../../../src/formats/byte-source.ts';
 import { FormatError } from '../../../src/formats/format-error.ts';
 import { PatchError } from '../../../src/formats/patch/patch-error.ts';
-import type { FieldEdit } from '../../../src/formats/patch/value-edit.ts';
+import type { FieldEdit } from '../../../src/formats/patch/find-places.ts';
 import { openSerializedFile, type SerializedFile } from '../../../src/formats/unity/serialized-file.ts';
 import { isSerializedFile } from '../../../src/formats/unity/serialized-header.ts';
 import { readObjectBytes } from '../../../src/formats/unity/visit-object.ts';

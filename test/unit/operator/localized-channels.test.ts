@@ -166,19 +166,7 @@ function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | n
 }
 
 const silent: PodEvidence = { ...pod(), health: null, failure: 'no answer' };
-type Report = Parameters<typeof restingChannel>[2][number];
-const none: Report = { localized: null };
-const one: Report = {
-  localized: {
-    release_id: 'l1',
-    snapshot_id: '',
-    state: 'current',
-    integrity: 'ok',
-    verified_at: 1,
-    damaged: [],
-    damaged_count: 0,
-  },
-};
+const LOCALIZED = { channel: 'localized', wanted: null } as const;
 
 /** A pod whose server has this condition from the daemon. */
 function told(
@@ -200,35 +188,34 @@ const withdrawn = (): PodEvidence => told('localized_withdrawn', 'rolled back', 
 
 describe('a localized channel rests', () => {
   it.each([
-    ['if no pod and no daemon knows a release', [pod()], [none], 'NothingPublished'],
-    ['also while a pod or every daemon is silent', [pod(), silent], [], 'NothingPublished'],
-    ['if a rollback has withdrawn it', [withdrawn()], [none], 'ReleaseWithdrawn'],
-    ['also before every pod knows of the rollback', [pod(), withdrawn()], [none], 'ReleaseWithdrawn'],
-    ['unless a daemon has a release', [pod()], [none, one], null],
-    ['unless a release was withdrawn without a cause', [pod('ReleaseNotAuthorized', 'l1')], [none], null],
-    ['unless its base has changed', [pod('BaseReleaseChanged', 'l1')], [none], null],
-    ['unless a pod serves one', [pod(), pod(null, 'l1')], [none], null],
-    ['unless nobody answers', [silent], [], null],
-    ['unless there is no pod', [], [none], null],
-  ])('%s', (_when, pods, daemons, reason) => {
-    expect(restingChannel({ channel: 'localized' }, pods, daemons)?.reason ?? null).toBe(reason);
+    ['if no pod and no daemon knows a release', [pod()], false, 'NothingPublished'],
+    ['also while a pod or every daemon is silent', [pod(), silent], false, 'NothingPublished'],
+    ['if a rollback has withdrawn it', [withdrawn()], false, 'ReleaseWithdrawn'],
+    ['also before every pod knows of the rollback', [pod(), withdrawn()], false, 'ReleaseWithdrawn'],
+    ['unless a daemon has a release', [pod()], true, null],
+    ['unless its base has changed', [pod('BaseReleaseChanged', 'l1')], false, null],
+    ['unless a pod serves one', [pod(), pod(null, 'l1')], false, null],
+    ['unless nobody answers', [silent], false, null],
+    ['unless there is no pod', [], false, null],
+  ])('%s', (_when, pods, isPublished, reason) => {
+    expect(restingChannel(LOCALIZED, pods, isPublished)?.reason ?? null).toBe(reason);
   });
 
   it('says how a first release comes, which is at the origin for a channel that is copied', () => {
     const copied = told('localized_mirrored', 'it is copied', 'ReleaseNotAuthorized', null);
     const messages = [pod(), copied, withdrawn()].map(
-      (each) => restingChannel({ channel: 'localized' }, [each], [none])?.message,
+      (each) => restingChannel(LOCALIZED, [each], false)?.message,
     );
     expect(messages).toEqual([
       'no localized release is published yet; publish one, or name it in spec.release',
       'it is copied',
       'a rollback has withdrawn the channel; to serve a release again, publish with args=resume=true',
     ]);
-    expect(restingChannel({ channel: 'localized' }, [pod(), copied], [none])?.message).toBe('it is copied');
+    expect(restingChannel(LOCALIZED, [pod(), copied], false)?.message).toBe('it is copied');
   });
 
   it('unless the spec asks for a release, and an official channel always should have one', () => {
-    expect(restingChannel({ channel: 'localized', release: 'l1' }, [pod()], [none])).toBeNull();
-    expect(restingChannel({ channel: 'official' }, [pod()], [none])).toBeNull();
+    expect(restingChannel({ ...LOCALIZED, wanted: 'l1' }, [pod()], false)).toBeNull();
+    expect(restingChannel({ channel: 'official', wanted: null }, [pod()], false)).toBeNull();
   });
 });

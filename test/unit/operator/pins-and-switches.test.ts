@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseControlBody } from '../../../src/contract/actions/parse-control-body.ts';
+import type { ReleaseChannelSpec } from '../../../src/contract/crd/release-channel.ts';
+import { ReleaseStatusReport } from '../../../src/contract/reports/report-releases.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 import { success } from '../../../src/domain/result.ts';
 import type { ClusterView } from '../../../src/operator/channels/cluster-view.ts';
@@ -29,7 +31,7 @@ interface World {
   readonly localized?: ReleaseStatus['localized'];
   readonly relation?: ReleaseStatus['relation'];
   readonly texts?: Parameters<typeof planPin>[3];
-  readonly announced?: Pick<ReleaseStatus, 'announced' | 'announced_localized'>;
+  readonly announced?: Partial<ReleaseStatus>;
 }
 
 describe('a pin', () => {
@@ -48,8 +50,9 @@ describe('a pin', () => {
     release: string | undefined,
     { history = [], localized = NOW, relation = 'in_sync', texts = null, announced = {} }: World = {},
   ): PinPlan {
-    const spec = release === undefined ? { channel } : { channel, release };
-    return planPin(spec, { official: NOW, localized, relation, ...announced }, history, texts);
+    const spec = { channel, release } as ReleaseChannelSpec;
+    const status = { ...ReleaseStatusReport.schema.parse(ReleaseStatusReport.example), official: NOW };
+    return planPin(spec, { ...status, localized, relation, ...announced }, history, texts);
   }
 
   it('that is absent or reached requires nothing', () => {

@@ -6,7 +6,6 @@ import {
 } from '../../../src/contract/crd/channel-reasons.ts';
 import {
   HISTORY_MAX,
-  ReleaseChannelSpecSchema,
   ReleaseChannelStatusSchema,
   type ChannelCondition,
   type ReleaseChannelStatus,
@@ -315,14 +314,7 @@ describe('a status', () => {
   ): ReleaseChannelStatus {
     const { pods = [pod()], ...rest } = changes;
     return statusOf({
-      channel: {
-        generation: 2,
-        spec: ReleaseChannelSpecSchema.parse({
-          channel: 'official',
-          serverRef: { name: 's', port: 80 },
-          adminTokenSecretRef: { name: 'a', key: 'k' },
-        }),
-      },
+      generation: 2,
       findings: {
         channel: 'official',
         suspended: false,
@@ -420,12 +412,6 @@ describe('a status', () => {
         { name: 'b', serving: 'False', reason: 'EndpointNotReady' },
       ],
     });
-  });
-
-  it('knows nothing about the syncs of a daemon of the previous version', () => {
-    const old = { ...DAEMON, sync: undefined };
-    expect(status({ daemons: [old] }).sync).toBeUndefined();
-    expect(status({ daemons: [old, DAEMON] }).sync).toEqual(status({ daemons: [DAEMON] }).sync);
   });
 
   it('shows the syncs of the daemon with the most failures in a row, and keeps them while it is silent', () => {

@@ -1,3 +1,5 @@
+import type { AttestationRepository } from '../../../src/releases/records/attestation-repository.ts';
+import { partial } from '../../support/partial.ts';
 import { pino } from 'pino';
 import { describe, expect, it, test } from 'vitest';
 import { createVerificationDates } from '../../../src/releases/attest/verification-dates.ts';
@@ -353,16 +355,13 @@ describe('dates of verifications', () => {
 function counter() {
   let broken = false;
   const reserved: number[] = [];
-  const versions = createVersionCounter({
-    storeId: 'store',
-    logger: createSilentLogger(),
-    attestations: {
-      reserve: (_store, upTo) => {
-        if (broken) throw new Error('database or disk is full');
-        reserved.push(upTo);
-      },
+  const attestations: AttestationRepository = partial({
+    reserve: (_store, upTo) => {
+      if (broken) throw new Error('database or disk is full');
+      reserved.push(upTo);
     },
   });
+  const versions = createVersionCounter('store', attestations, createSilentLogger());
   return { versions, reserved, fail: () => (broken = true) };
 }
 

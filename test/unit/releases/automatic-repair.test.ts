@@ -16,7 +16,7 @@ const synced = async (automaticRepair = true): Promise<World> =>
   await createSyncedWorld({ a: 'one', b: 'two', c: 'one' }, { automaticRepair });
 
 function reported(world: World, content: string): void {
-  world.releases.damageIntake([
+  world.releases.reportDamage([
     {
       blake3: blake3Hex(Buffer.from(content)),
       destination: 'a',

@@ -1,3 +1,5 @@
+import type { ReleaseCheck } from '../../../src/releases/checks/release-check.ts';
+import { partial } from '../../support/partial.ts';
 import { chmod, rename, writeFile } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -93,10 +95,10 @@ function partsOf(
     clock: world.clock,
   });
   const attestation = createDamageAttestation(attestor);
-  const check = {
+  const check: ReleaseCheck = partial({
     quick: () => Promise.reject(new Error('the test reports no manifest')),
     record: () => Promise.reject(new Error('the test reports no manifest')),
-  };
+  });
   return { releases, objects, attestation, damage, check, logger: createSilentLogger() };
 }
 
@@ -108,12 +110,12 @@ function checkOf(
   const inspected: Blake3Hex[] = [];
   const check = createDamageReports({
     ...partsOf(world),
-    inspector: {
+    inspector: partial({
       inspect: async (blake3) => {
         inspected.push(blake3);
         return await inspect(blake3);
       },
-    },
+    }),
   });
   onTestFinished(async () => await check.stop());
   return { check, inspected };
@@ -129,7 +131,7 @@ describe('damage that a server reports', () => {
   test('withdraws the release with its reason, and every report agrees', async () => {
     const world = await synced();
     await world.damage('two', 'twO');
-    expect(world.releases.damageIntake([reportOf('two')])).toEqual({ accepted: 1, ignored: 0 });
+    expect(world.releases.reportDamage([reportOf('two')])).toEqual({ accepted: 1, ignored: 0 });
     await untilFailed(world);
     expect(world.attested().official).toMatchObject({
       release_id: '1.0',
@@ -165,7 +167,7 @@ describe('damage that a server reports', () => {
     // Any other error of the volume does not keep the envelope from being issued.
     world.script.broken.set('publishAttestation', new StoreLeaseLostError('another daemon'));
     await world.damage('two', 'twO');
-    world.releases.damageIntake([reportOf('two')]);
+    world.releases.reportDamage([reportOf('two')]);
     await until(() => world.releases.diagnostics().find(({ id }) => id === 'attestation')?.status !== 'ok');
     expect(world.attested().official?.result).toBe('PASSED');
     world.script.broken.clear();
@@ -180,7 +182,7 @@ describe('damage that a server reports', () => {
   test('a missing object is named as missing', async () => {
     const world = await synced();
     await world.damage('one', null);
-    world.releases.damageIntake([reportOf('one')]);
+    world.releases.reportDamage([reportOf('one')]);
     await untilFailed(world);
     expect(world.attested().official?.failure).toEqual({
       reason: 'EntryMissing',
@@ -196,7 +198,7 @@ describe('damage that a server reports', () => {
     const world = await synced();
     await world.damage('one', null);
     await world.damage('two', 'twO');
-    world.releases.damageIntake([reportOf('one'), reportOf('two'), reportOf('two')]);
+    world.releases.reportDamage([reportOf('one'), reportOf('two'), reportOf('two')]);
     await until(() => world.attested().official?.failure?.entry_count === 3);
     expect(world.attested().official?.failure?.reason).toBe('EntryDamaged');
   });
@@ -234,7 +236,7 @@ describe('damage that a server reports', () => {
   test('about a digest that no release holds is ignored', async () => {
     const world = await synced();
     await world.damage('two', 'twO');
-    expect(world.releases.damageIntake([reportOf('foreign'), reportOf('two')])).toEqual({
+    expect(world.releases.reportDamage([reportOf('foreign'), reportOf('two')])).toEqual({
       accepted: 1,
       ignored: 1,
     });
@@ -266,7 +268,7 @@ describe('damaged objects', () => {
   test('that were replaced with the right bytes no longer withdraw the release', async () => {
     const world = await synced();
     await world.damage('two', 'twO');
-    world.releases.damageIntake([reportOf('two')]);
+    world.releases.reportDamage([reportOf('two')]);
     await untilFailed(world);
     await restore(world, 'two');
     await recheckedUntil(world, 'PASSED');
@@ -310,7 +312,7 @@ describe('damaged objects', () => {
           return 'digest_mismatch';
         },
       },
-      writer: { flush: async () => undefined },
+      writer: partial({ flush: async () => undefined }),
       clock,
     });
     onTestFinished(async () => await recheck.stop());

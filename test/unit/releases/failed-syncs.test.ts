@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { mkdir, readdir, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -353,7 +354,7 @@ describe('the log of long waits', () => {
   test('long waits for upstream get a line, but none that begins during another one', async () => {
     const clock = new FakeClock(Date.UTC(2026, 0, 15, 12));
     const lines: unknown[] = [];
-    const note = createWaitLog(clock, { log: (...line) => lines.push(line) });
+    const note = createWaitLog(clock, partial({ log: (...line) => lines.push(line) }));
     note('short', 4_999);
     note('first', 20_000);
     note('beside it', 30_000);

@@ -1,3 +1,5 @@
+import type { ProbeRepository } from '../../../src/releases/records/probe-repository.ts';
+import { partial } from '../../support/partial.ts';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { signStatement } from '../../../src/attestation/sign.ts';
@@ -129,7 +131,7 @@ describe('the plan of a mirror', () => {
       const may = (statement: AttestationStatement | null, nowSeconds = AT): boolean =>
         originMakesCurrent(
           upstream,
-          { held: () => (statement === null ? null : ({ statement } as never)) },
+          partial({ held: () => (statement === null ? null : ({ statement } as never)) }),
           announced,
           nowSeconds,
         );
@@ -139,7 +141,7 @@ describe('the plan of a mirror', () => {
         false,
         false,
       ]);
-      expect(originMakesCurrent(undefined, { held: () => null }, announced, AT)).toBe(true);
+      expect(originMakesCurrent(undefined, partial({ held: () => null }), announced, AT)).toBe(true);
     });
   });
 
@@ -153,7 +155,7 @@ describe('the plan of a mirror', () => {
     const missing = (held: readonly ReleaseRow[], count: number): readonly (readonly [string, number])[] =>
       missingRetained(
         statement,
-        { get: (_, id) => held.find(({ release_id }) => release_id === releaseIdOf(id)) ?? null },
+        partial({ get: (_, id) => held.find(({ release_id }) => release_id === releaseIdOf(id)) ?? null }),
         { channels: ['official'], count },
       ).map(({ release, place }) => [release.release_id, place]);
 
@@ -206,11 +208,11 @@ function tell(
   return describeMirrored(
     { source: {}, channels } as unknown as AttestedUpstream,
     {
-      origins: { held: () => held as ReturnType<OriginRepository['held']> },
-      releases: {
+      origins: partial({ held: () => held as ReturnType<OriginRepository['held']> }),
+      releases: partial({
         current: () => (hasCurrent ? releaseRow('r90_one-zh.1') : null),
         pointer: (channel) => pointers(official)[channel],
-      },
+      }),
     },
     'localized',
     STATEMENT.issued_at,
@@ -255,11 +257,11 @@ async function look(isCarried: boolean): Promise<number | undefined> {
   const envelope = signStatement(STATEMENT, [KEY.signing], SAMPLE_MANIFEST_SHA256);
   try {
     const found = await readOrigin(
-      {
+      partial({
         origins: createOriginRepository(database),
-        probes: { record: () => undefined },
+        probes: partial<ProbeRepository>({ record: () => undefined }),
         clock: new FakeClock((STATEMENT.expires_at + 3600) * 1000),
-      },
+      }),
       {
         source: {
           label: 'bundles',

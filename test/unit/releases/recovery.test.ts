@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -168,7 +169,7 @@ describe('the recovery at the start', () => {
         message: '',
       } as const;
       for (let round = 0; round < 3; round += 1) {
-        expect(world.releases.damageIntake([report])).toEqual({ accepted: 1, ignored: 0 });
+        expect(world.releases.reportDamage([report])).toEqual({ accepted: 1, ignored: 0 });
         await setTimeout(50);
       }
       expect(world.attested().version).toBe(version);
@@ -376,7 +377,7 @@ describe('the store of another daemon', () => {
       const known = [OTHER_STORE, STORE].map((storeId) => ({ storeId, version: 7 }));
       await decide(known, { storeId: STORE, version: 7, key: OWN }, (database) => {
         database.prepare(`UPDATE attestation_state SET ${change} WHERE store_id = ?`).run(STORE);
-        checkRowsAtStart(database, { error });
+        checkRowsAtStart(database, partial({ error }));
       });
       expect(error).toHaveBeenCalledTimes(1);
     },
@@ -388,14 +389,14 @@ describe('the attempts of a recovery', () => {
     const clock = new FakeClock();
     let attempts = 0;
     let done = 0;
-    const recovery = createRecoveryRun({
-      recover: async () => {
+    const recovery = createRecoveryRun(
+      async () => {
         attempts += 1;
         if (attempts < 3) throw new Error('EROFS');
       },
       clock,
-      logger: createSilentLogger(),
-    });
+      createSilentLogger(),
+    );
     let ran = false;
     const writer = {
       confirmVolume: async () => {
@@ -424,13 +425,13 @@ describe('the attempts of a recovery', () => {
 
   test('a waiting task is cancelled, and stopping ends the attempts', async () => {
     const clock = new FakeClock();
-    const recovery = createRecoveryRun({
-      recover: async () => {
+    const recovery = createRecoveryRun(
+      async () => {
         throw new Error('EROFS');
       },
       clock,
-      logger: createSilentLogger(),
-    });
+      createSilentLogger(),
+    );
     await recovery.start(() => undefined);
     const cancelled = new AbortController();
     const waiting = recovery.done(cancelled.signal);

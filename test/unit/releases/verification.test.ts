@@ -1,3 +1,5 @@
+import type { ReleaseParts } from '../../../src/releases/release-parts.ts';
+import { partial } from '../../support/partial.ts';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -7,7 +9,7 @@ import { createReleaseDamage } from '../../../src/releases/checks/release-damage
 import { STORE_WATCH_MS } from '../../../src/releases/checks/store-watch.ts';
 import { createStoredObjectInspector } from '../../../src/releases/checks/stored-object-inspector.ts';
 import { verifyReleases } from '../../../src/releases/checks/verify-task.ts';
-import { STORE_LOOK_MAX_AGE_MS } from '../../../src/daemon/reports/release-checks.ts';
+import { STORE_CHECK_MAX_AGE_MS } from '../../../src/daemon/reports/doctor-checks.ts';
 import type { TaskContext } from '../../../src/engine/tasks/task.ts';
 import { manifestDigestOf } from '../../../src/domain/release/digest.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
@@ -119,7 +121,7 @@ describe('a verification', () => {
 
   test('a verification names the damage that it found, although a repair ends before it does', async () => {
     const world = await createSyncedWorld();
-    const parts = {
+    const parts: ReleaseParts = partial({
       releases: world.releases.repository,
       check: await createCheck(world),
       attestor: {
@@ -127,7 +129,7 @@ describe('a verification', () => {
           expect(await world.act('repair')).toMatchObject({ status: 'succeeded' });
         },
       } as unknown as Attestor,
-    };
+    });
     await world.damage('two', 'TWO');
     await expect(verifyReleases(parts, { ...context, args: { force: false } })).rejects.toMatchObject({
       code: 'damage_found',
@@ -161,7 +163,7 @@ describe('a verification', () => {
   });
 });
 
-const { request: REQUEST_AGE_MS, interval: INTERVAL_AGE_MS } = STORE_LOOK_MAX_AGE_MS;
+const { request: REQUEST_AGE_MS, interval: INTERVAL_AGE_MS } = STORE_CHECK_MAX_AGE_MS;
 
 const verification = (world: World): unknown =>
   world.releases.diagnostics().find(({ id }) => id === 'verification');
@@ -186,11 +188,11 @@ describe('the watch on the store', () => {
 
   test('the doctor looks at manifests and objects before it says that all is well', async () => {
     const world = await synced(false);
-    await world.releases.lookAtStore(60_000, REQUEST_AGE_MS);
+    await world.releases.checkStore(60_000, REQUEST_AGE_MS);
     expect(verification(world)).toMatchObject({ status: 'ok' });
     await world.clock.advance(STORE_WATCH_MS * 2);
     await world.damage('two', null);
-    await world.releases.lookAtStore(60_000, REQUEST_AGE_MS);
+    await world.releases.checkStore(60_000, REQUEST_AGE_MS);
     expect(verification(world)).toMatchObject({
       status: 'failing',
       message: '1 missing file in release 1.0: b. Run repair.',
@@ -200,13 +202,13 @@ describe('the watch on the store', () => {
 
   test('the objects are looked at without a request only when the last look is a quarter of an hour old', async () => {
     const world = await synced(false);
-    await world.releases.lookAtStore(60_000, INTERVAL_AGE_MS);
+    await world.releases.checkStore(60_000, INTERVAL_AGE_MS);
     await world.damage('two', null);
     await world.clock.advance(INTERVAL_AGE_MS - 1);
-    await world.releases.lookAtStore(60_000, INTERVAL_AGE_MS);
+    await world.releases.checkStore(60_000, INTERVAL_AGE_MS);
     expect(verification(world)).toMatchObject({ status: 'ok' });
     await world.clock.advance(1);
-    await world.releases.lookAtStore(60_000, INTERVAL_AGE_MS);
+    await world.releases.checkStore(60_000, INTERVAL_AGE_MS);
     expect(verification(world)).toMatchObject({ status: 'failing' });
   });
 
@@ -257,7 +259,7 @@ describe('the watch on the store', () => {
     const world = await synced(true);
     await rename(world.root, `${world.root}-away`);
     await world.clock.advance(STORE_WATCH_MS * 2);
-    await world.releases.lookAtStore(60_000, REQUEST_AGE_MS);
+    await world.releases.checkStore(60_000, REQUEST_AGE_MS);
     expect(world.row('1.0')).toBe('current');
     await rename(`${world.root}-away`, world.root);
   });
@@ -274,11 +276,11 @@ describe('the watch on the store', () => {
       message: 'found by a test',
     };
     const { version } = world.attested();
-    expect(world.releases.damageIntake([report])).toEqual({ accepted: 1, ignored: 0 });
+    expect(world.releases.reportDamage([report])).toEqual({ accepted: 1, ignored: 0 });
     await world.damageManifest(snapshotId ?? '');
-    world.releases.damageIntake([report]);
+    world.releases.reportDamage([report]);
     await until(() => {
-      world.releases.damageIntake([report]);
+      world.releases.reportDamage([report]);
       return world.attested().version > version && world.row('1.0') === 'current';
     });
     expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });

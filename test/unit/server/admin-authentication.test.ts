@@ -2,7 +2,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { AdminIndexAnswer } from '../../../src/contract/schemas/answers/admin.ts';
 import { describe, expect, it } from 'vitest';
 import { READ_OPERATIONS } from '../../../src/server/admin/admin-router.ts';
-import { createFailedLogins } from '../../../src/server/admin/failed-logins.ts';
+import { FailedLogins } from '../../../src/server/admin/failed-logins.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ADMIN_TOKEN, refusal, startAdminServer } from '../../support/admin-client.ts';
 import { writeTokenFile } from '../../support/token-file.ts';
@@ -213,7 +213,7 @@ describe('too many wrong tokens', () => {
   });
 
   it('are forgotten after the window, and remembered for a bounded number of sources', () => {
-    const logins = createFailedLogins({ perWindow: 1, windowMs: 1_000, sources: 2 });
+    const logins = new FailedLogins({ perWindow: 1, windowMs: 1_000, sources: 2 });
     expect(logins.record('a', 0)).toEqual({ retryAfter: null, isFirstBeyond: false });
     expect(logins.record('a', 1)).toEqual({ retryAfter: 1, isFirstBeyond: true });
     expect(logins.record('a', 2)).toEqual({ retryAfter: 1, isFirstBeyond: false });

@@ -21,6 +21,7 @@ import { DaemonUnavailable } from '../../../src/server/daemon-client/daemon-unav
 import { createRefresher, type Refresher } from '../../../src/server/serving/refresher.ts';
 import type { ServingControl } from '../../../src/server/serving/serving.ts';
 import { createTrustedKeyRing } from '../../../src/server/serving/trusted-key-ring.ts';
+import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { verifiedAttestation } from '../../support/evidence.ts';
 import { startFakeDaemon, type DaemonFault, type FakeDaemon } from '../../support/fake-daemon.ts';
@@ -174,13 +175,13 @@ class Bench {
       },
     };
     this.refresher = createRefresher({
-      client: { fetchAttestation: async (request) => this.#fetch(request) },
+      fetchAttestation: async (request) => this.#fetch(request),
       serving: serving as ServingControl,
       readVolumeEnvelope: async () => {
         this.volumeReads += 1;
         return this.envelopeOnVolume;
       },
-      volume: { look: async () => this.volume },
+      readVolume: async () => this.volume,
       trustedKeys: { current: () => [], refresh: async () => false },
       clock: this.clock,
       random: () => 1,
@@ -360,7 +361,7 @@ describe('the trust in an attestation', () => {
       const ring = createTrustedKeyRing({
         first: [one],
         load: async () => found,
-        logger: { info: note, warn: note, error: note },
+        logger: { info: note, warn: note, error: note } as unknown as Logger,
       });
       expect(await ring.refresh()).toBe(false);
       found = success([two, one]);

@@ -3,6 +3,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { loadConsole, readConsoleFiles } from '../../../src/server/console/console-files.ts';
 import { rawRequest, type RawAnswer } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/start-test-server.ts';
@@ -197,7 +198,7 @@ describe('the console', () => {
     await cp(BUILT, folder, { recursive: true });
     await damage(folder);
     const warnings: unknown[] = [];
-    const logger = { warn: (...each: unknown[]) => warnings.push(each) };
+    const logger = { warn: (...each: unknown[]) => warnings.push(each) } as unknown as Logger;
     const consoleFiles = await loadConsole(logger, { folder });
     expect(warnings).toEqual([
       [{ err: expect.any(Error), folder }, expect.stringContaining('node scripts/console.ts')],

@@ -19,9 +19,10 @@ import {
   SENDER_OBJECTS_MAX,
   SENDS,
 } from '../../../src/server/serving/damage-sender.ts';
+import type { DaemonClient } from '../../../src/server/daemon-client/daemon-client.ts';
 import { createObjectInspector } from '../../../src/server/serving/object-inspector.ts';
 import type { DamageChange } from '../../../src/server/serving/serving.ts';
-import { createVerifiedDocumentReader } from '../../../src/server/serving/verified-document.ts';
+import { readVerifiedDocument } from '../../../src/server/serving/verified-document.ts';
 import { createObjectSource, type ObjectSource } from '../../../src/snapshot/objects/object-source.ts';
 import { verifyObject } from '../../../src/snapshot/objects/object-verifier.ts';
 import { blockListPath, objectPath } from '../../../src/snapshot/volume/layout.ts';
@@ -54,14 +55,14 @@ function start(): Bench {
   const sender = createDamageSender({
     serving: bench.serving,
     client: {
-      postDamage: async (reports) => {
+      postDamage: async (reports: readonly DamageReport[]) => {
         bench.requests.push(reports.map(({ destination }) => destination));
         if (bench.isDaemonAway) throw new Error('connection refused');
         bench.onPost();
         bench.posted.push(...reports);
         await Promise.resolve();
       },
-    },
+    } as unknown as DaemonClient,
     clock: bench.clock,
     random: () => 1,
     logger: createSilentLogger(),
@@ -280,7 +281,7 @@ async function foundByServer(found: Found): Promise<object> {
     () => null,
     (error: unknown) => byteFaultOf(error).kind,
   );
-  const revalidated = await createRevalidator({ root, pool, concurrency: 1 }).revalidate(entry);
+  const revalidated = await createRevalidator({ root, pool, concurrency: 1 })(entry);
   const inspected = await createObjectInspector({ root, pool })(entry, null);
   return {
     request: (JSON.parse(answer.body.toString()) as { reason: string }).reason,
@@ -294,7 +295,7 @@ async function foundByServer(found: Found): Promise<object> {
 
 /** The kind of damage of a server-info document of the same bytes. */
 async function foundInDocument({ source, entry }: Found): Promise<DamageKind | null> {
-  const document = await createVerifiedDocumentReader(source)(entry);
+  const document = await readVerifiedDocument(source, entry);
   return document.ok ? null : document.error.kind;
 }
 

@@ -11,7 +11,7 @@ import {
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { createRegistry } from '../../../src/platform/metrics/metrics.ts';
 import { createCdnMetrics } from '../../../src/server/bytes/cdn-metrics.ts';
-import { createMinuteRing, type Traffic } from '../../../src/server/history/minute-ring.ts';
+import { MinuteRing, type Traffic } from '../../../src/server/history/minute-ring.ts';
 import { readScrub, type ScrubPosition } from '../../../src/server/history/scrub-reader.ts';
 import { createServerHistory, type MinuteOfProcess } from '../../../src/server/history/server-history.ts';
 import { createTrafficReader } from '../../../src/server/history/traffic-reader.ts';
@@ -31,7 +31,7 @@ const TRAFFIC = { requests: 3, serverErrors: 1, sentBytes: 100 };
 
 describe('a ring of minutes', () => {
   it('adds the traffic of several processes in one minute', () => {
-    const ring = createMinuteRing();
+    const ring = new MinuteRing();
     ring.addTraffic(NOW, TRAFFIC);
     ring.addTraffic(NOW, { requests: 1, serverErrors: 0, sentBytes: 5 });
     expect(ring.read(NOW, NOW + 1)).toEqual([
@@ -49,7 +49,7 @@ describe('a ring of minutes', () => {
       ['damaged', 'degraded'],
       ['starting', 'damaged'],
     ] as const) {
-      const ring = createMinuteRing();
+      const ring = new MinuteRing();
       for (const state of states) ring.addState(NOW, 'official', state);
       expect(ring.read(NOW, NOW + 1)[0]?.states).toEqual({ official: 'damaged', localized: null });
     }
@@ -57,7 +57,7 @@ describe('a ring of minutes', () => {
 
   it('orders every state: none is better than healthy', () => {
     for (const state of SERVICE_STATE_NAMES) {
-      const ring = createMinuteRing();
+      const ring = new MinuteRing();
       ring.addState(NOW, 'localized', 'healthy');
       ring.addState(NOW, 'localized', state);
       expect(ring.read(NOW, NOW + 1)[0]?.states.localized).toBe(state);
@@ -65,13 +65,13 @@ describe('a ring of minutes', () => {
   });
 
   it('tells a minute without a record from a quiet one', () => {
-    const ring = createMinuteRing();
+    const ring = new MinuteRing();
     ring.addTraffic(NOW, { requests: 0, serverErrors: 0, sentBytes: 0 });
     expect(ring.read(NOW - 1, NOW + 1).map((minute) => minute?.traffic?.requests ?? null)).toEqual([null, 0]);
   });
 
   it('forgets minutes of more than 24 hours ago', () => {
-    const ring = createMinuteRing();
+    const ring = new MinuteRing();
     ring.addTraffic(NOW, TRAFFIC);
     ring.addTraffic(NOW + 1439, TRAFFIC);
     expect(ring.read(NOW, NOW + 1)[0]).not.toBeNull();
@@ -165,7 +165,7 @@ describe('the history of a server', () => {
   it('tells the scrub of its process, or else what the process that scrubs told last', async () => {
     const { clock, history, shared, world } = startHistory();
     expect(await history.scrub()).toBeNull();
-    const other = { pass: 2, share: 0.5, damageFound: 0, completedAt: FIRST };
+    const other = { pass: 2, share: 0.5, damage_found: 0, completed_at: FIRST };
     history.add({
       minute: FIRST / 60,
       traffic: { requests: 0, serverErrors: 0, sentBytes: 0 },
@@ -187,12 +187,12 @@ describe('the history of a server', () => {
     let found = 0;
     const metrics = createScrubMetrics(registry, { count: () => found });
     expect(await read()).toBeNull();
-    const state = beginPass({ pass: 1, firstStep: 0, begunAt: FIRST, completedAt: null });
-    metrics.show({ ...state, stepsDone: 64 });
+    const state = beginPass(1, 0, FIRST, null);
+    metrics.show({ ...state, steps_done: 64 });
     found = 1;
-    expect(await read()).toEqual({ pass: 1, share: 0.25, damageFound: 1, completedAt: null });
-    metrics.show({ ...state, pass: 2, completedAt: FIRST });
-    expect(await read()).toMatchObject({ pass: 2, share: 0, completedAt: FIRST });
+    expect(await read()).toEqual({ pass: 1, share: 0.25, damage_found: 1, completed_at: null });
+    metrics.show({ ...state, pass: 2, completed_at: FIRST });
+    expect(await read()).toMatchObject({ pass: 2, share: 0, completed_at: FIRST });
   });
 
   it('shares its minutes, and adds those of the other processes', async () => {
@@ -236,7 +236,7 @@ describe('the traffic of a server', () => {
       openDescriptors: none,
       cachedBytes: none,
     });
-    const read = createTrafficReader({ registry, isOfClients: (route) => route !== '/readyz' });
+    const read = createTrafficReader(registry, (route) => route !== '/readyz');
     expect(await read()).toEqual(NOTHING);
     const request = { method: 'GET', bytes: 900, seconds: 0.1 };
     metrics.request({ ...request, route: '/v1/release', status: 200 });
@@ -253,7 +253,7 @@ describe('the traffic of a server', () => {
 
   it('is nothing in a process without these metrics', async () => {
     const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
-    expect(await createTrafficReader({ registry, isOfClients: () => true })()).toEqual(NOTHING);
+    expect(await createTrafficReader(registry, () => true)()).toEqual(NOTHING);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   type FinishedRequest,
 } from '../../../src/server/http/observe-request.ts';
 import { splitTarget, withPlainHost } from '../../../src/server/http/request-target.ts';
-import { createTokenAllowance } from '../../../src/server/http/token-limits.ts';
+import { TokenAllowance } from '../../../src/server/http/token-limits.ts';
 import { createServerMetrics } from '../../../src/server/metrics.ts';
 import { createObjectSource } from '../../../src/snapshot/objects/object-source.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -276,11 +276,7 @@ describe('the target of a request', () => {
 });
 
 /** Asks `count` times at one instant. @returns the number that was admitted, and the wait of the last one */
-function ask(
-  allowance: ReturnType<typeof createTokenAllowance>,
-  now: number,
-  count: number,
-): readonly [number, number | null] {
+function ask(allowance: TokenAllowance, now: number, count: number): readonly [number, number | null] {
   let admitted = 0;
   let wait: number | null = null;
   for (let at = 0; at < count; at += 1) {
@@ -329,7 +325,7 @@ async function limited({ registry }: TestServer, limit: string): Promise<number 
 describe('limited tokens', () => {
   describe('the allowance of a token', () => {
     it('admits a burst, then as many requests as its rate, and never more than the burst after a pause', () => {
-      const allowance = createTokenAllowance({ requestsPerSecond: 2, burst: 5 });
+      const allowance = new TokenAllowance({ requestsPerSecond: 2, burst: 5 });
       expect(ask(allowance, 1000, 8)).toEqual([5, 1]);
       expect(ask(allowance, 1499, 1)).toEqual([0, 1]);
       expect(ask(allowance, 1500, 2)).toEqual([1, 1]);
@@ -338,13 +334,13 @@ describe('limited tokens', () => {
     });
 
     it('has by default the burst of one second, and tells how long a slow rate takes', () => {
-      expect(ask(createTokenAllowance({ requestsPerSecond: 10 }), 0, 20)).toEqual([10, 1]);
-      expect(ask(createTokenAllowance({ requestsPerSecond: 0.1 }), 0, 2)).toEqual([1, 10]);
-      expect(ask(createTokenAllowance({}), 0, 1000)).toEqual([1000, null]);
+      expect(ask(new TokenAllowance({ requestsPerSecond: 10 }), 0, 20)).toEqual([10, 1]);
+      expect(ask(new TokenAllowance({ requestsPerSecond: 0.1 }), 0, 2)).toEqual([1, 10]);
+      expect(ask(new TokenAllowance({}), 0, 1000)).toEqual([1000, null]);
     });
 
     it('counts requests until their answers have ended', () => {
-      const allowance = createTokenAllowance({ concurrentRequests: 2 });
+      const allowance = new TokenAllowance({ concurrentRequests: 2 });
       const end = allowance.admit(0);
       allowance.admit(0);
       expect(allowance.refusal(0)).toEqual({ limit: 'concurrency', retryAfter: 1 });

@@ -7,7 +7,7 @@ import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import type { HashPool } from '../../../src/platform/hashing/digests.ts';
 import { createHashPool } from '../../../src/platform/hashing/hash-pool.ts';
 import { createLogger, createSilentLogger } from '../../../src/platform/logging/logging.ts';
-import { createScrubDamage } from '../../../src/server/scrub/scrub-damage.ts';
+import { ScrubDamage } from '../../../src/server/scrub/scrub-damage.ts';
 import { createScrubMetrics } from '../../../src/server/scrub/scrub-metrics.ts';
 import { restAfter, ScrubPace } from '../../../src/server/scrub/scrub-pace.ts';
 import {
@@ -47,7 +47,7 @@ async function startBench(
     readonly root?: string;
     readonly bytesPerSecond?: number;
     readonly load?: () => number;
-    readonly pool?: (pool: HashPool) => Pick<HashPool, 'hashContent' | 'hashBlocks'>;
+    readonly pool?: (pool: HashPool) => HashPool;
   } = {},
 ): Promise<ScrubBench> {
   const root = options.root ?? (await temporaryDirectory());
@@ -62,11 +62,12 @@ async function startBench(
   const hashed: string[] = [];
   const completed: string[] = [];
   const used = options.pool?.(pool) ?? pool;
-  const found = createScrubDamage(serving);
+  const found = new ScrubDamage(serving);
   const scrubber = createScrubber({
     serving,
     root,
     pool: {
+      ...used,
       hashContent: async (fd, request, signal) => {
         const found = await used.hashContent(fd, request, signal);
         hashed.push(found.blake3);
@@ -252,7 +253,7 @@ describe('a pass of the scrub', () => {
     test('is kept in its file: after a restart the pass resumes and ends where it began', async () => {
       const root = await temporaryDirectory();
       const path = join(await temporaryDirectory(), 'scrub.json');
-      const store = (): ScrubStateStore => createScrubStateFile({ path, logger: createSilentLogger() });
+      const store = (): ScrubStateStore => createScrubStateFile(path, createSilentLogger());
       const slow = { root, store, bytesPerSecond: 1000 } as const;
       const first = await startBench(slow);
       first.scrubber.start();
@@ -272,7 +273,7 @@ describe('a pass of the scrub', () => {
         const path = join(await temporaryDirectory(), 'scrub.json');
         await writeFile(path, text);
         const bench = await startBench({
-          store: () => createScrubStateFile({ path, logger: createSilentLogger() }),
+          store: () => createScrubStateFile(path, createSilentLogger()),
         });
         bench.scrubber.start();
         await bench.passes(1);
@@ -285,8 +286,7 @@ describe('a pass of the scrub', () => {
 
     test('cannot be saved: the scrub continues', async () => {
       const bench = await startBench({
-        store: (root) =>
-          createScrubStateFile({ path: join(root, 'no', 'such', 'folder'), logger: createSilentLogger() }),
+        store: (root) => createScrubStateFile(join(root, 'no', 'such', 'folder'), createSilentLogger()),
       });
       bench.scrubber.start();
       await bench.passes(2);

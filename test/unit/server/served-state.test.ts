@@ -12,11 +12,12 @@ import type {
 import type { Reason } from '../../../src/domain/verdict/reasons.ts';
 import type { Verdict } from '../../../src/domain/verdict/verdict.ts';
 import { createServing } from '../../../src/server/serving/create-serving.ts';
-import { createDigestFinder } from '../../../src/server/serving/digest-finder.ts';
+import { DigestFinder } from '../../../src/server/serving/digest-finder.ts';
 import type { LoadOutcome } from '../../../src/server/serving/load-snapshot.ts';
 import type { ServingControl } from '../../../src/server/serving/serving.ts';
 import { createSnapshotBinder } from '../../../src/server/serving/snapshot-binder.ts';
 import { createVerdictLog } from '../../../src/server/serving/verdict-log.ts';
+import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { destinationOf, fakeManifestIndex } from '../../fakes/fake-serving.ts';
 
@@ -64,7 +65,7 @@ class Bench {
         message: 'bad',
         memory: null,
       }),
-      finder: createDigestFinder(),
+      finder: new DigestFinder(),
       createBinder: (onBound) =>
         createSnapshotBinder({
           load: async (snapshotId, signal) => {
@@ -117,6 +118,7 @@ class Bench {
       verifier: { id: 'd', version: '1', boot_id: 'b' },
       official: null,
       localized: null,
+      stale_localized: null,
       retained: [],
       previous_payload_sha256: null,
       ...fields,
@@ -516,10 +518,10 @@ function levelsOf(channel: Channel, reasons: ReadonlyArray<Reason | null>): read
   const log = createVerdictLog({
     info: () => levels.push('info'),
     warn: () => levels.push('warn'),
-  });
+  } as unknown as Logger);
   reasons.forEach((reason, index) => {
     const verdict = { channel, reason, distributable: reason === null } as Verdict;
-    log(verdict, index === 0 ? null : { reason: reasons[index - 1] ?? null });
+    log(verdict, index === 0 ? null : ({ reason: reasons[index - 1] ?? null } as Verdict));
   });
   return levels;
 }

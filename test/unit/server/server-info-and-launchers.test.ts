@@ -2,6 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CHANNEL_CHOICES } from '../../../src/domain/release/channel.ts';
+import type { ReleaseId } from '../../../src/domain/release/release-id.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
 import { renderSize } from '../../../src/server/public/launcher/launcher-routes.ts';
@@ -65,6 +66,7 @@ async function startChannels(channel: (typeof CHANNEL_CHOICES)[number]): Promise
           issuedAt: now(),
           official,
           localized,
+          stale: staleOf(localized, retained),
           retained: retained.map((release) => ({
             ...release,
             channel: 'localized' as const,
@@ -80,6 +82,15 @@ async function startChannels(channel: (typeof CHANNEL_CHOICES)[number]): Promise
       }, 5_000);
     },
   };
+}
+
+/** The test retains only a localized release whose base is no longer current. */
+function staleOf(
+  localized: AttestedRelease | null,
+  [last]: readonly AttestedRelease[],
+): { release_id: ReleaseId; base_release_id: ReleaseId } | null {
+  if (localized !== null || last?.base_release_id === undefined) return null;
+  return { release_id: last.release_id, base_release_id: last.base_release_id };
 }
 
 async function body(server: TestServer, path: string): Promise<{ http: number; text: string }> {

@@ -10,7 +10,7 @@ import { success } from '../../../src/domain/result.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
 import type { HashPool } from '../../../src/platform/hashing/digests.ts';
 import { createServing } from '../../../src/server/serving/create-serving.ts';
-import { createDigestFinder } from '../../../src/server/serving/digest-finder.ts';
+import { DigestFinder } from '../../../src/server/serving/digest-finder.ts';
 import { createObjectInspector } from '../../../src/server/serving/object-inspector.ts';
 import type { DamageChange, ServingControl } from '../../../src/server/serving/serving.ts';
 import { createSnapshotBinder } from '../../../src/server/serving/snapshot-binder.ts';
@@ -66,7 +66,7 @@ function createProcess(
         memory: null,
       });
     },
-    finder: createDigestFinder(),
+    finder: new DigestFinder(),
     createBinder: (onBound) =>
       createSnapshotBinder({
         load: async () => await loaded.promise,
@@ -106,6 +106,7 @@ function createProcess(
         verifier: { id: 'd', version: '1', boot_id: 'b' },
         official: attested,
         localized: null,
+        stale_localized: null,
         retained: [],
         previous_payload_sha256: null,
       };
@@ -202,7 +203,7 @@ describe('much damage', () => {
         return index.findDigests(wanted);
       },
     };
-    const finder = createDigestFinder();
+    const finder = new DigestFinder();
     const digests = ENTRIES.map(({ blake3 }) => blake3);
     expect(digests.map((blake3) => finder.positions(counted, blake3, digests))).toEqual([[0], [1], [2]]);
     expect(scans).toBe(1);

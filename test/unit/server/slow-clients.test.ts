@@ -9,11 +9,7 @@ import { systemClock } from '../../../src/platform/process/clock.ts';
 import { BlockCache } from '../../../src/server/bytes/block-cache.ts';
 import { createBodySender, type BodySender } from '../../../src/server/bytes/body-sender.ts';
 import { DEFAULT_CDN_LIMITS } from '../../../src/server/bytes/cdn-limits.ts';
-import {
-  createDrainWatch,
-  type StalledSide,
-  type WatchedResponse,
-} from '../../../src/server/bytes/drain-watch.ts';
+import { createDrainWatch, type StalledSide } from '../../../src/server/bytes/drain-watch.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../src/server/bytes/in-flight-budget.ts';
 import type { ByteResponse } from '../../../src/server/bytes/outflow.ts';
 import { ReadBuffers } from '../../../src/server/bytes/read-buffers.ts';
@@ -119,13 +115,13 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
   const socket = { bytesWritten: pending, writableLength: pending };
   let { headersSent = true } = initial;
   const closeListeners: Array<() => void> = [];
-  const response: WatchedResponse = {
+  const response = {
     socket: socket as Socket,
     get headersSent() {
       return headersSent;
     },
     closed: false,
-    once: (_event, listener) => closeListeners.push(listener),
+    once: (_event: string, listener: () => void) => closeListeners.push(listener),
   };
   let cutAt: number | null = null;
   let side: StalledSide | null = null;
@@ -136,7 +132,7 @@ function start(initial: { readonly headersSent?: boolean } = {}): {
     windowMs,
     readQueues: () => () => queue,
   });
-  watch.watch(response, (stalled) => {
+  watch.watch(response as unknown as ByteResponse, (stalled) => {
     side = stalled;
     cutAt = clock.monotonic();
   });

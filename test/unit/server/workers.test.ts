@@ -5,7 +5,7 @@ import type { Blake3Hex } from '../../../src/domain/release/digest.ts';
 import type { DamageReport } from '../../../src/domain/verdict/evidence.ts';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { serverConfigurationSchema } from '../../../src/server/config/config.ts';
-import type { AcceptedEnvelope } from '../../../src/server/serving/serving.ts';
+import type { AcceptedEnvelope, DamageChange } from '../../../src/server/serving/serving.ts';
 import type { SharedServingParts } from '../../../src/server/workers/shared-serving.ts';
 import {
   createSupervisor,
@@ -275,20 +275,20 @@ function sharedServing(): {
   const listeners: ((accepted: AcceptedEnvelope) => void)[] = [];
   return {
     serving: {
-      reportDamage: (...reports) => {
+      reportDamage: (...reports: readonly DamageReport[]) => {
         fake.reportDamage(...reports);
       },
-      watchDamage: (listener) => {
+      watchDamage: (listener: (change: DamageChange) => void) => {
         fake.watchDamage(listener);
       },
-      offerEnvelope: (envelope) => {
+      offerEnvelope: (envelope: Uint8Array) => {
         offered.push(Buffer.from(envelope).toString());
         return 'accepted';
       },
-      watchAttestation: (listener) => {
+      watchAttestation: (listener: (accepted: AcceptedEnvelope) => void) => {
         listeners.push(listener);
       },
-    },
+    } as unknown as SharedServingParts['serving'],
     reports: fake.reports,
     offered,
     report: (report) => {
@@ -304,7 +304,7 @@ function sharedServing(): {
 const NO_PARTS = {
   wake: () => undefined,
   registry: new Registry(),
-  history: { add: () => undefined },
+  addMinute: () => undefined,
 } as const;
 
 describe('the link of a worker', () => {
@@ -403,7 +403,7 @@ describe('the link of a worker', () => {
     shared.join({
       ...NO_PARTS,
       serving: sharedServing().serving,
-      history: { add: (other) => void added.push(other) },
+      addMinute: (other) => void added.push(other),
     });
     tell({ kind: 'slipway:minute', minute: own });
     expect(added).toEqual([own]);

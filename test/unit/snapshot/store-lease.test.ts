@@ -1,3 +1,5 @@
+import type { LeaseFiles } from '../../../src/snapshot/volume/lease-files.ts';
+import { partial } from '../../support/partial.ts';
 import { existsSync, writeFileSync } from 'node:fs';
 import {
   mkdir,
@@ -260,7 +262,7 @@ describe('the lease of a snapshot volume', () => {
     const waits: string[] = [];
     let looks = 0;
     const claim = claimLease(
-      {
+      partial<LeaseFiles>({
         volume: await StoreRoot.open(await temporaryDirectory()),
         newest: () => {
           looks += 1;
@@ -269,7 +271,7 @@ describe('the lease of a snapshot volume', () => {
         read: () => Promise.resolve(listed),
         // The file of another daemon exists.
         create: () => Promise.resolve(false),
-      },
+      }),
       {
         holder: { id: 'standby', name: 'standby' },
         clock,

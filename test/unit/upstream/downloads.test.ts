@@ -1,3 +1,4 @@
+import { partial } from '../../support/partial.ts';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -260,12 +261,12 @@ describe('downloader', () => {
     const adapter = adapterFor({ kind: 'manifest', manifest: { url: b.server.url }, ...slow });
     const reason = new Error('the task was cancelled');
     const running = b.download(controller.signal, {
-      adapter: {
+      adapter: partial({
         open: async (...args) => {
           const body = await adapter.open(...args);
           return { ...body, chunks: abortAfter(body.chunks, 1_000_000, controller, reason) };
         },
-      },
+      }),
     });
     await expect(running).rejects.toBe(reason);
     expect((await readdir(dirname(b.staged))).sort()).toEqual(['staged.part', 'staged.part.json']);
@@ -282,12 +283,12 @@ describe('downloader', () => {
     const controller = new AbortController();
     const seen = new AbortController();
     const running = b.download(controller.signal, {
-      adapter: {
+      adapter: partial({
         open: async (...args) => {
           const body = await b.adapter.open(...args);
           return { ...body, chunks: abortAfter(body.chunks, 1, seen, null) };
         },
-      },
+      }),
     });
     await once(seen.signal, 'abort');
     running.catch(() => undefined);

@@ -8,15 +8,6 @@ import { checkToken } from '../../read-token.ts';
 import { resolveTarget, type ForwardTarget } from './forward-target.ts';
 import { forwardPort, type PortForward } from './port-forward.ts';
 
-interface ClusterAccessOptions {
-  /** Absent: the namespace of the context. */
-  readonly namespace: string | undefined;
-  /** Absent: the current context. */
-  readonly context: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
-}
-
 /** The cluster that the service runs in. Its calls throw CtlFailure. */
 export interface ClusterAccess {
   /**
@@ -34,7 +25,14 @@ export interface ClusterAccess {
  *
  * @throws CtlFailure
  */
-export async function openCluster(options: ClusterAccessOptions): Promise<ClusterAccess> {
+export async function openCluster(options: {
+  /** Absent: the namespace of the context. */
+  readonly namespace: string | undefined;
+  /** Absent: the current context. */
+  readonly context: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}): Promise<ClusterAccess> {
   const { env, context, signal } = options;
   const config = await loadKubeConfig({ env, context }).catch((cause: unknown) => {
     if (!(cause instanceof KubeConfigError)) throw cause;

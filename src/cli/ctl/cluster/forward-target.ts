@@ -19,8 +19,8 @@ export interface ForwardTarget {
 
 /** The APIs that a target is looked up in. */
 export interface TargetApis {
-  readonly core: Pick<CoreV1Api, 'readNamespacedService' | 'readNamespacedPod' | 'listNamespacedPod'>;
-  readonly apps: Pick<AppsV1Api, 'readNamespacedDeployment' | 'readNamespacedStatefulSet'>;
+  readonly core: CoreV1Api;
+  readonly apps: AppsV1Api;
   readonly call: (options: CallOptions) => ReturnType<ClusterConnection['call']>;
 }
 

@@ -5,8 +5,6 @@ import { textOption } from '../ctl-options.ts';
 import { runJob } from '../job-commands.ts';
 import { showTask } from '../task-watch.ts';
 import { trustedBy } from './exchange-options.ts';
-import { exportGlossaryFile } from './glossary-export.ts';
-import { importGlossaryFile } from './glossary-import.ts';
 import { renderOutcome } from './outcome-view.ts';
 
 const LANGUAGE_TEXTS: ReadonlyArray<readonly [string, string]> = [
@@ -26,7 +24,7 @@ const EXCHANGE_TEXT = [
   'FILE is in the exchange folder of the daemon (exchange.root), and the daemon does the work; for many terms',
 ] as const;
 
-/** The commands that import and export the Translation Memory and the Glossary. */
+/** The commands that import and export the Translation Memory and the Glossary. The readers of files load when they run. */
 export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'memory import',
@@ -73,7 +71,7 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     run: async (context) =>
       context.args.values.exchange === true
         ? await runExchangeJob(context, 'glossary-import')
-        : await importGlossaryFile(context),
+        : await (await import('./glossary-import.ts')).importGlossaryFile(context),
   },
   {
     name: 'glossary export',
@@ -91,7 +89,7 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
     run: async (context) =>
       context.args.values.exchange === true
         ? await runExchangeJob(context, 'glossary-export')
-        : await exportGlossaryFile(context),
+        : await (await import('./glossary-export.ts')).exportGlossaryFile(context),
   },
 ];
 

@@ -34,8 +34,8 @@ export async function printValue(
 }
 
 /**
- * Writes an answer: its values for programs, the text of `render` for people. People get JSON too when a daemon of
- * another version sends an answer that the schema rejects.
+ * Writes an answer: its values for programs, the text of `render` for people. People also get JSON when the schema rejects the
+ * answer.
  *
  * @returns the value, or `null` when the schema rejects it
  */

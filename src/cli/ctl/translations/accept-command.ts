@@ -23,7 +23,6 @@ interface ReviewFields {
   readonly reason?: string;
 }
 
-/** The outcome of one task. */
 interface AcceptOutcome {
   readonly task_id: string;
   readonly destination: string;

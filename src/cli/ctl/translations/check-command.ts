@@ -57,7 +57,7 @@ function mergeFindings(local: readonly FileFinding[], outcomes: readonly UnitOut
     const { line, outcome, detail } = each;
     const shared = { line, unit_id: each.file_unit_id };
     const problem = `${OUTCOMES[outcome].text}${detail === '' ? '' : `: ${detail}`}`;
-    return isProblem(each)
+    return isProblem(each.outcome)
       ? [{ ...shared, check: outcome, severity: 'error', message: problem }]
       : each.findings.map(({ check, severity, message }) => ({ ...shared, check, severity, message }));
   });
@@ -83,7 +83,6 @@ function languagesOf({ args }: CtlContext, { languages }: UnitFile): UnitLanguag
   };
 }
 
-/** A finding on a unit of a file. */
 interface FileFinding {
   /** From 1. */
   readonly line: number;
@@ -120,7 +119,7 @@ function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileF
 
 function fileFinding(
   { line, unit }: FileUnit,
-  { check, severity, message }: Pick<FileFinding, 'check' | 'severity' | 'message'>,
+  { check, severity, message }: Omit<FileFinding, 'line' | 'unit_id'>,
 ): FileFinding {
   return { line, unit_id: unit.unit_id, check, severity, message };
 }

@@ -40,7 +40,7 @@ export async function runImport(context: CtlContext): Promise<CtlExit> {
     renderImport(context, file, options, result),
   );
   if (result.failure !== null) throw midwayFailure(result, result.failure);
-  const isWhole = !result.outcomes.some(isProblem) && result.unfinished.length === 0;
+  const isWhole = !result.outcomes.some((each) => isProblem(each.outcome)) && result.unfinished.length === 0;
   return isWhole ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
 
@@ -88,7 +88,7 @@ function renderImport(
     lines.push(`${countText(finished.length, 'task is', 'tasks are')} translated`);
   }
   if (isTrial) lines.push('nothing was stored: --dry-run');
-  else if (calls.planned === 0 && !isPartial && outcomes.some(isProblem)) {
+  else if (calls.planned === 0 && !isPartial && outcomes.some((each) => isProblem(each.outcome))) {
     lines.push('nothing was stored: correct the file, or add --partial to store the units without a problem');
   } else if (calls.planned === 0 && !isPartial && unfinished.length > 0) {
     lines.push('nothing was stored: complete the tasks, or leave --status translated out');
@@ -107,9 +107,7 @@ const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked'
 
 /** Whether the output lists a unit. A unit without a target is listed only when the task is handed in. */
 function isTold({ outcome, detail }: UnitOutcome, isHandIn: boolean): boolean {
-  return (
-    isProblem({ outcome }) || BLOCKED.has(outcome) || (isHandIn && outcome === 'no_target' && detail !== '')
-  );
+  return isProblem(outcome) || BLOCKED.has(outcome) || (isHandIn && outcome === 'no_target' && detail !== '');
 }
 
 function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { line: number; text: string } {

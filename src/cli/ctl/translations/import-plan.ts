@@ -174,7 +174,7 @@ const OPEN: ReadonlySet<string> = new Set(['untranslated', 'stale', 'blocked']);
  */
 export function unfinishedTasks(
   tasks: readonly ServiceTask[],
-  send: readonly { readonly unit: Pick<KnownUnit, 'taskId' | 'state'> }[],
+  send: readonly { readonly unit: { readonly taskId: string; readonly state: string } }[],
 ): Map<string, string> {
   const sentTo = Map.groupBy(send, ({ unit }) => unit.taskId);
   const reasons = new Map<string, string>();

@@ -119,7 +119,7 @@ class ImportRun {
 
   /** Whether targets may be sent: nothing has a problem, or the others are wanted anyway. */
   mayGoOn(): boolean {
-    return this.#options.isPartial || !this.outcomes.some(isProblem);
+    return this.#options.isPartial || !this.outcomes.some(({ outcome }) => isProblem(outcome));
   }
 
   /** Lets the daemon judge the targets. @returns those to store */
@@ -191,7 +191,7 @@ class ImportRun {
     }
   }
 
-  #settleOthers({ same, changed }: Pick<SentBatch<ImportTarget>, 'same' | 'changed'>): void {
+  #settleOthers({ same, changed }: Omit<SentBatch<ImportTarget>, 'stored'>): void {
     for (const { planned } of same) this.#settle(planned, 'unchanged', [], 'since the import began');
     for (const { planned } of changed)
       this.#settle(planned, 'conflict', [], 'while the import ran; export it again');
@@ -217,7 +217,7 @@ class ImportRun {
     }
   }
 
-  result(): Pick<ImportResult, 'outcomes' | 'calls' | 'finished' | 'failure'> {
+  result(): Omit<ImportResult, 'releaseId' | 'unfinished'> {
     return {
       outcomes: this.outcomes.toSorted((left, right) => left.line - right.line),
       calls: this.#calls,

@@ -67,7 +67,7 @@ export function blockingText(findings: readonly SentFinding[]): string {
 }
 
 /** Whether an outcome is a problem of the unit. */
-export function isProblem({ outcome }: Pick<UnitOutcome, 'outcome'>): boolean {
+export function isProblem(outcome: Outcome): boolean {
   return OUTCOMES[outcome].isProblem;
 }
 

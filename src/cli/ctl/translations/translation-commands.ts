@@ -1,9 +1,4 @@
 import type { CtlCommand } from '../ctl-context.ts';
-import { runAccept } from './accept-command.ts';
-import { runCheck } from './check-command.ts';
-import { runExport } from './export-command.ts';
-import { runImport } from './import-command.ts';
-import { runUndo } from './undo-command.ts';
 
 const FORMAT_TEXT = [
   '--format NAME',
@@ -14,7 +9,7 @@ const REPORT_TEXT = (what: string): readonly [string, string] => [
   `writes ${what} to this file, one JSON object a line`,
 ];
 
-/** The commands for translators who work on files. */
+/** The commands for translators who work on files. Each loads its code when it runs: the readers of file formats are large. */
 export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations export',
@@ -32,7 +27,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ['--no-hints', 'does not ask the Glossary about every unit; faster'],
       ['--force', 'replaces a file that exists'],
     ],
-    run: runExport,
+    run: async (context) => await (await import('./export-command.ts')).runExport(context),
   },
   {
     name: 'translations import',
@@ -50,7 +45,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       REPORT_TEXT('what happened to every unit'),
       FORMAT_TEXT,
     ],
-    run: runImport,
+    run: async (context) => await (await import('./import-command.ts')).runImport(context),
   },
   {
     name: 'translations check',
@@ -68,7 +63,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       REPORT_TEXT('every finding'),
       FORMAT_TEXT,
     ],
-    run: runCheck,
+    run: async (context) => await (await import('./check-command.ts')).runCheck(context),
   },
   {
     name: 'translations accept',
@@ -85,7 +80,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ['-y, --yes', 'accepts without a question; needed where there is no terminal'],
       REPORT_TEXT('what happened to every task'),
     ],
-    run: runAccept,
+    run: async (context) => await (await import('./accept-command.ts')).runAccept(context),
   },
   {
     name: 'translations undo',
@@ -103,6 +98,6 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ['--reason TEXT', 'reason to record in the history'],
       REPORT_TEXT('what happened to every unit'),
     ],
-    run: runUndo,
+    run: async (context) => await (await import('./undo-command.ts')).runUndo(context),
   },
 ];

@@ -83,7 +83,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   return {
     url,
     mode,
-    sound: isMirrorSound({ attestation, releases, against }),
+    sound: isMirrorSound(attestation, releases, against),
     complete,
     timed_out: !complete && checkTimeoutOf(options.signal) !== null,
     attestation,
@@ -94,7 +94,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
 }
 
 function withoutAttestation(
-  of: Pick<MirrorReport, 'url' | 'mode'>,
+  of: { readonly url: string; readonly mode: MirrorReport['mode'] },
   error: unknown,
   signal: AbortSignal,
 ): MirrorReport {

@@ -65,11 +65,11 @@ export interface MirrorReport {
 }
 
 /** Whether nothing in a report is a fault of the mirror. */
-export function isMirrorSound({
-  attestation,
-  releases,
-  against,
-}: Pick<MirrorReport, 'attestation' | 'releases' | 'against'>): boolean {
+export function isMirrorSound(
+  attestation: MirrorReport['attestation'],
+  releases: readonly MirroredRelease[],
+  against: MirrorComparison | null,
+): boolean {
   return (
     attestation.status === 'ok' &&
     releases.every(({ damaged, problems }) => damaged === 0 && problems.length === 0) &&

@@ -1,7 +1,7 @@
 /** Walks over the entries of a release, page by page, in the byte order of their destinations. */
 
 import { compareDestinations } from '../../../domain/release/destination.ts';
-import type { DistributionPage, ManifestEntry } from '../../api/wire.ts';
+import type { ManifestEntry } from '../../api/wire.ts';
 
 const PAGE = 1000;
 
@@ -9,7 +9,11 @@ const PAGE = 1000;
 export type ReadEntries = (
   range: { readonly offset: number; readonly limit: number },
   signal: AbortSignal,
-) => Promise<Pick<DistributionPage, 'snapshot_id' | 'total' | 'items'>>;
+) => Promise<{
+  readonly snapshot_id: string;
+  readonly total: number;
+  readonly items: readonly ManifestEntry[];
+}>;
 
 export class ReleaseMoved extends Error {
   constructor() {

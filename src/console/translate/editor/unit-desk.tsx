@@ -126,7 +126,7 @@ function useFinish(work: UnitWork, mode: EditorMode, goOn: () => void): Finish {
   };
 }
 
-function UnitMoves({ onMove }: Pick<UnitDeskProps, 'onMove'>): JSX.Element {
+function UnitMoves({ onMove }: { readonly onMove: UnitDeskProps['onMove'] }): JSX.Element {
   const { keyboard } = useApp();
   return (
     <span class="unit-moves">

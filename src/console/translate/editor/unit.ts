@@ -31,7 +31,7 @@ const LOOKS: Readonly<Record<UnitState, StateWording>> = {
   stale: { sign: '↻', tone: 'warn', word: 'stale' },
 };
 
-/** How a state is shown; also one of a newer daemon. */
+/** How a state is shown; an unknown one has a question mark. */
 export function lookOf(state: string): StateWording {
   return (LOOKS as Readonly<Record<string, StateWording>>)[state] ?? { sign: '?', tone: 'idle', word: state };
 }

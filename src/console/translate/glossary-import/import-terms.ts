@@ -30,8 +30,6 @@ const MOST_TERMS = '1000';
 
 export const NOTHING_DONE: ImportProgress = { done: 0, counts: {}, issues: [] };
 
-type Desk = Pick<App, 'api' | 'contract' | 'now'>;
-
 interface ImportOptions {
   readonly pair: LanguagePair;
   readonly file: string;
@@ -48,7 +46,7 @@ interface ImportOptions {
  * @throws ApiFailure when the service does not answer; a term that it refuses is an issue
  */
 export async function importTerms(
-  app: Desk,
+  app: App,
   terms: readonly FileTerm[],
   options: ImportOptions,
 ): Promise<void> {
@@ -85,11 +83,7 @@ interface Ended {
   readonly message?: string;
 }
 
-async function importTerm(
-  app: Desk,
-  term: ReadTerm,
-  { pair, file }: Pick<ImportOptions, 'pair' | 'file'>,
-): Promise<Ended> {
+async function importTerm(app: App, term: ReadTerm, { pair, file }: ImportOptions): Promise<Ended> {
   try {
     const text = queriedText(term);
     const query = { source_text: text ?? '', limit: MOST_TERMS };
@@ -114,11 +108,11 @@ async function importTerm(
   }
 }
 
-async function change(app: Desk, step: string, body: object): Promise<void> {
+async function change(app: App, step: string, body: object): Promise<void> {
   await postAction(app, `translation-glossary-${step}`, renderExact(body));
 }
 
-async function addTerm(app: Desk, body: object, termId: string | null): Promise<void> {
+async function addTerm(app: App, body: object, termId: string | null): Promise<void> {
   if (termId !== null) {
     try {
       await change(app, 'add', { ...body, term_id: termId });

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { Badge, Empty } from '../../components/text.tsx';
-import { counted, bytes, count } from '../../text/format.ts';
+import { counted, count, textBytes } from '../../text/format.ts';
 import type { ChangedFile } from './publish-results.ts';
 
 const SHOWN_FILES = 50;
@@ -27,7 +27,7 @@ export function FileList({
             <code>{destination}</code>{' '}
             <span class="muted">
               {units === undefined ? '' : counted(units, 'unit')}
-              {size === undefined ? '' : bytes(size)}
+              {size === undefined ? '' : textBytes(size)}
             </span>
           </li>
         ))}

@@ -126,7 +126,7 @@ function isStillTrue(
 
 function isOutdated(task: Task | null, status: Status): boolean {
   const ended = task?.finished_at ?? null;
-  return ended !== null && status !== null && status !== undefined && hasChangedSince(status, ended);
+  return ended !== null && status !== null && status !== undefined && hasChangedSince(status.history, ended);
 }
 
 function sameChoice(task: Task | null, choice: readonly string[]): boolean {

@@ -59,7 +59,7 @@ export interface RollbackResult {
 export function mustResume({
   automation,
   publish_blockers: blockers,
-}: Pick<Report<'translation.status'>, 'automation' | 'publish_blockers'>): boolean {
+}: Report<'translation.status'>): boolean {
   return automation.state === 'stopped' || blockers.some(({ code }) => code === 'release_rolled_back');
 }
 
@@ -68,10 +68,7 @@ export function mustResume({
  *
  * @param at Unix seconds
  */
-export function hasChangedSince(
-  { history }: Pick<Report<'translation.status'>, 'history'>,
-  at: number,
-): boolean {
+export function hasChangedSince(history: Report<'translation.status'>['history'], at: number): boolean {
   return history.some(
     ({ at: since, rolled_back: rollback, state }) =>
       (state === 'current' && since > at) || (rollback !== null && rollback.at > at),

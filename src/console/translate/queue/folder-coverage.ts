@@ -2,10 +2,7 @@
 
 import type { Report } from '../../api/wire.ts';
 
-export type CountedTask = Pick<
-  Report<'translation.tasks'>['items'][number],
-  'task_id' | 'destination' | 'status' | 'unit_counts'
->;
+export type CountedTask = Report<'translation.tasks'>['items'][number];
 
 export interface FileCoverage {
   readonly destination: string;

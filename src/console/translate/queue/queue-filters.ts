@@ -53,12 +53,12 @@ export function queueFilters(
 }
 
 /** Whether the list has tasks that newer ones have replaced. */
-export function showsSuperseded(app: Pick<App, 'query'>): boolean {
+export function showsSuperseded(app: App): boolean {
   return app.query('status') !== '' || app.query('superseded') === 'shown';
 }
 
 /** The filters that the address names, as parameters of the report. */
-export function chosenFilters(app: Pick<App, 'query' | 'contract'>): Record<string, string> {
+export function chosenFilters(app: App): Record<string, string> {
   const chosen = queueFilters(app.contract, {}).map(({ name }) => [name, app.query(name)] as const);
   return Object.fromEntries(
     chosen

@@ -43,7 +43,7 @@ const UNIT_ID = /tu1_[a-z2-7]+/g;
  * @returns messages by unit
  */
 export function refusalsOf(
-  { message, problem }: Pick<ApiFailure, 'message' | 'problem'>,
+  { message, problem }: ApiFailure,
   sent: readonly ReadTarget[],
 ): ReadonlyMap<string, string> {
   const byUnit = new Map<string, string>();

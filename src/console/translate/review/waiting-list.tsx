@@ -103,10 +103,7 @@ interface Decisions {
   readonly giveBack: (reason: string) => Promise<boolean>;
 }
 
-function useDecisions(
-  units: readonly Unit[],
-  { drop, reload }: Pick<UnitScan, 'drop' | 'reload'>,
-): Decisions {
+function useDecisions(units: readonly Unit[], { drop, reload }: UnitScan): Decisions {
   const app = useApp();
   const [read, setRead] = useState<Ticked>(new Map());
   const ticked = new Map(tickedOf(units, read).map((unit) => [unit.unit_id, unit]));

@@ -11,7 +11,6 @@ export interface TableOptions<C extends string, T> {
   readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
 }
 
-/** Reads the text of a table piece by piece. */
 interface RowReader<T> {
   /** @throws ExchangeFileError with line and reason */
   write(text: string): T[];

@@ -1,6 +1,6 @@
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 
-/** A term as a file has it. Values that the file lacks are `null`, or empty where that means the same. */
+/** A term as a file has it. Values that the file does not have are `null`, or empty where that means the same. */
 export interface ReadTerm {
   readonly term_id: string | null;
   readonly source_term: string;

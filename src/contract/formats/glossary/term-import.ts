@@ -40,13 +40,6 @@ type TermJudgement =
   /** The answer does not say whether the term is known. */
   | { readonly kind: 'unclear'; readonly message: string };
 
-/** Where a new term comes from. */
-interface TermOrigin {
-  readonly pair: LanguagePair;
-  readonly file: string;
-  readonly now: number;
-}
-
 /** The text to query the Glossary for; `null` for a term without text, which no term of the Glossary is. */
 export function queriedText({ source_term: text }: ReadTerm): string | null {
   return foldedForm(text).trim() === '' ? null : text;
@@ -127,18 +120,7 @@ export function changeBody(
   return { term_id: termId, ...(step === 'update' ? termValues(term) : {}) };
 }
 
-function termValues(
-  term: ReadTerm,
-): Pick<
-  BodyOf<'translation-glossary-add'>,
-  | 'source_term'
-  | 'aliases'
-  | 'recommended_translation'
-  | 'allowed_translations'
-  | 'category'
-  | 'priority'
-  | 'scope'
-> {
+function termValues(term: ReadTerm) {
   return {
     source_term: term.source_term,
     aliases: [...term.aliases],
@@ -153,7 +135,15 @@ function termValues(
 /** The body that adds a term, without an id. */
 export function newTermBody(
   term: ReadTerm,
-  { pair, file, now }: TermOrigin,
+  {
+    pair,
+    file,
+    now,
+  }: {
+    readonly pair: LanguagePair;
+    readonly file: string;
+    readonly now: number;
+  },
 ): BodyOf<'translation-glossary-add'> {
   const { source_ref, source_author, source_note } = term;
   return {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../domain/is-record.ts';
 import { isSameLanguage } from '../../../domain/text/language-tag.ts';
 import { REVIEW_STATUSES, type LanguagePair, type ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { TableOptions } from '../csv/read-rows.ts';
@@ -119,7 +120,7 @@ function scopeOf(cell = ''): Readonly<Record<string, string>> {
 function parsedObject(cell: string): object {
   try {
     const value: unknown = JSON.parse(cell);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    if (isRecord(value)) return value;
   } catch {
     // Refused below.
   }

@@ -89,15 +89,4 @@ export const HealthAnswer = answer(
   },
 );
 
-/**
- * The body of `/healthz` as its readers parse it. During an upgrade a reader also meets a server of the previous version,
- * which does not report `daemon`, `announced` or `service`, or of the next one, whose states this reader may not know.
- */
-export const HealthRead = HealthAnswer.schema
-  .partial({ daemon: true, announced: true })
-  .extend({ service: ServiceAnswerSchema.optional().catch(undefined) });
-
-/** The body of `/healthz` of a server of this version or the previous one. */
-export type ReadHealth = z.infer<typeof HealthRead>;
-
 export type Health = z.infer<typeof HealthAnswer.schema>;

@@ -1,28 +1,41 @@
-import { constants } from 'node:fs';
-import { copyFile, open, rm, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { constants, lstatSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
-import { fsyncDirectory } from '../../../platform/files/files.ts';
+import { fsyncDirectory, fsyncDirectorySync } from '../../../platform/files/files.ts';
 import { acquireDataLock } from '../../../engine/database/data-lock.ts';
 import { backupNames } from '../backup-list.ts';
-import { readManifest, type BackupCopy, type BackupManifest } from '../backup-manifest.ts';
-import { syncAndDigest, type CopyTools } from '../copy-database.ts';
-import { putInPlace } from './put-in-place.ts';
-import { RestoreError } from './restore-error.ts';
+import { type BackupCopy, type BackupManifest, readManifest } from '../backup-manifest.ts';
+import { syncAndDigest } from '../copy-database.ts';
+import type { CopyStore } from '../copy-worker.ts';
+import type { HashPool } from '../../../platform/hashing/digests.ts';
+import type { CallerOf } from '../../../platform/threads/caller.ts';
 import type { RestoreOptions } from './restore-options.ts';
+import { copyFile, linkSync, renameSync, rm } from '../../../platform/files/file-changes.ts';
+import { keepAside } from '../../../engine/database/keep-aside.ts';
+
+/** A restore that is refused; the message says why and what to do. */
+class RestoreError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'RestoreError';
+  }
+}
 
 /** The places between the steps of a restore. */
 export const RESTORE_FAILPOINTS = ['restore:staged', 'restore:placed'] as const;
 
-export interface RestoreTools extends Pick<CopyTools, 'pool' | 'thread'> {
+interface RestoreTools {
+  readonly pool: HashPool;
+  readonly thread: CallerOf<CopyStore>;
   readonly now: Date;
   readonly failpoints: Failpoints;
   readonly signal: AbortSignal;
 }
 
 /** One database that was restored. */
-export interface RestoredDatabase extends BackupCopy {
+interface RestoredDatabase extends BackupCopy {
   /** Where the file is that was there before, or `null`. */
   readonly keptAt: string | null;
 }
@@ -187,5 +200,40 @@ async function stage(source: string, target: string, copy: BackupCopy, tools: Re
     throw new RestoreError(
       `${source} is a damaged database (${finding}); nothing was changed; use an older backup`,
     );
+  }
+}
+
+/** The files that SQLite has beside a database. One of another database would damage the copy. */
+const COMPANIONS = ['-wal', '-shm', '-journal'];
+
+/**
+ * Puts a file in the place of a database, and keeps all files that were there. At every instant one of the two files has
+ * the name, because a daemon that finds none would begin with an empty database.
+ *
+ * @param staged the new file, in the same folder
+ * @param now for the new name of the old files
+ * @returns where the old file is now, or `null` when there was none
+ * @throws the file system error
+ */
+function putInPlace(path: string, staged: string, now: Date): string | null {
+  // Nothing is ever removed: this is the work of people, and the log may hold some of it.
+  const keptAt = keepAside(path, now, COMPANIONS, Infinity);
+  const old = lstatSync(path, { throwIfNoEntry: false });
+  if (old !== undefined) {
+    if (old.isFile()) keepFile(path, keptAt);
+    else renameSync(path, keptAt);
+    // Before the name of the old file goes to the new one: the two changes may reach the disk in another order.
+    fsyncDirectorySync(dirname(path));
+  }
+  renameSync(staged, path);
+  return old === undefined ? null : keptAt;
+}
+
+function keepFile(path: string, keptAt: string): void {
+  try {
+    linkSync(path, keptAt);
+  } catch {
+    // Some file systems have no hard links.
+    renameSync(path, keptAt);
   }
 }

@@ -61,7 +61,7 @@ export function isBlocked(findings: readonly Finding[]): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }
 
-function markupOf(input: CheckInput): Pick<Parameters<Check>[0], 'source' | 'target'> {
+function markupOf(input: CheckInput) {
   const options = {
     tags: input.tagGrammar !== 'none',
     // A tag that one side does not close is still the tag of the other side.

@@ -16,14 +16,16 @@ export interface Finding {
   readonly waivable: boolean;
 }
 
-interface FindingDetails {
-  readonly source?: Span | undefined;
-  readonly target?: Span | undefined;
-  readonly severity?: CheckSeverity | undefined;
-}
-
 /** A finding with the properties that the table gives its check. */
-export function finding(check: CheckName, message: string, details: FindingDetails = {}): Finding {
+export function finding(
+  check: CheckName,
+  message: string,
+  details: {
+    readonly source?: Span | undefined;
+    readonly target?: Span | undefined;
+    readonly severity?: CheckSeverity | undefined;
+  } = {},
+): Finding {
   const { severity, waivable } = CHECKS[check];
   return {
     check,

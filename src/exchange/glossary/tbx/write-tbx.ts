@@ -1,7 +1,7 @@
 import { startTag, textElement } from '../../xml/xml-text.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { FileWriter } from '../../file-codec.ts';
-import type { WrittenTerm } from '../exchanged-term.ts';
+import type { ReportedTerm } from '../../../contract/formats/glossary/term-import.ts';
 import { TBX_CATEGORIES, TBX_STATUS } from './tbx-names.ts';
 
 const XML_ID = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
@@ -12,7 +12,7 @@ const XML_ID = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
  *
  * Source: LISA, TBX-Basic; ISO 30042:2008.
  */
-export function createTbxWriter(pair: LanguagePair, version: string): FileWriter<WrittenTerm> {
+export function createTbxWriter(pair: LanguagePair, version: string): FileWriter<ReportedTerm> {
   return {
     begin: () => {
       const title = textElement('title', 'Glossary');
@@ -28,7 +28,7 @@ ${startTag('martif', { type: 'TBX-Basic', 'xml:lang': pair.sourceLanguage })}<ma
   };
 }
 
-function entryOf(term: WrittenTerm): string {
+function entryOf(term: ReportedTerm): string {
   const { source_term, aliases, recommended_translation, allowed_translations } = term;
   const isDeprecated = term.review_status === 'deprecated';
   const source = languageSet(term.source_language, [source_term], aliases, false);
@@ -40,7 +40,7 @@ function entryOf(term: WrittenTerm): string {
   return `${startTag('termEntry', { id })}${valuesOf(term, id === null)}${source}${target}</termEntry>\n`;
 }
 
-function valuesOf(term: WrittenTerm, hasOwnId: boolean): string {
+function valuesOf(term: ReportedTerm, hasOwnId: boolean): string {
   const { source } = term;
   const admin: [string, string | undefined][] = [
     [TBX_CATEGORIES.termId, hasOwnId ? term.term_id : undefined],

@@ -18,7 +18,6 @@ export function ownValues({ locator, context, revision }: UnitRecord): OwnValue[
   ];
 }
 
-/** The previous texts of a record. */
 export function previousTexts(record: UnitRecord): OwnValue[] {
   return [
     ...ownValue(OWN.previousSource, record.previous_source),

@@ -1,10 +1,17 @@
-import { ExchangeFileError, type ExchangeFileReason } from '../../../contract/formats/exchange-file-error.ts';
-import { createDocumentReader, type XmlDocument } from '../../xml/document-reader.ts';
-import type { XmlElement } from '../../xml/xml-reader.ts';
+import { createDocumentReader, XmlDocument, type XmlElement } from '../../xml/xml-reader.ts';
 import { MAX_TEXT_CHARACTERS } from '../../../contract/formats/text-limit.ts';
-import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
-import { UnitBuilder } from './unit-builder.ts';
-import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO } from './xliff-names.ts';
+import {
+  type ReadResult,
+  type UnitLanguages,
+  type UnitReader,
+  revisionOf,
+  type UnitLocator,
+  type UnitProblemReason,
+  type UnitState,
+} from '../unit-record.ts';
+import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO, OWN, OWN_PREFIX } from './xliff-names.ts';
+import { readContext, readOwnValue } from './own-values.ts';
+import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
 
 type TextRole = 'source' | 'target' | 'note' | 'context';
 
@@ -36,26 +43,14 @@ export function createXliffReader(): UnitReader {
   return { ...reader, languages: () => reader.document.languages };
 }
 
-class XliffDocument implements XmlDocument<ReadResult> {
+class XliffDocument extends XmlDocument<ReadResult> {
   languages: Partial<UnitLanguages> = {};
-  readonly #line: () => number;
-  #results: ReadResult[] = [];
   #version: string | null = null;
   #destination: string | null = null;
   #unit: UnitBuilder | null = null;
   #text: OpenText | null = null;
   /** Open elements whose contents are left out. */
   #skipped = 0;
-
-  constructor(line: () => number) {
-    this.#line = line;
-  }
-
-  take(): ReadResult[] {
-    const results = this.#results;
-    this.#results = [];
-    return results;
-  }
 
   open(element: XmlElement): void {
     if (this.#version === null) this.#openRoot(element);
@@ -74,7 +69,7 @@ class XliffDocument implements XmlDocument<ReadResult> {
     if (text.codePoint !== null) text.codePoint = (text.codePoint + part).slice(0, 16);
     else text.text += part;
     if (text.text.length > MAX_TEXT_CHARACTERS) {
-      this.#refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
+      this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
     }
   }
 
@@ -86,7 +81,7 @@ class XliffDocument implements XmlDocument<ReadResult> {
       if (UNITS.has(name)) this.#finishUnit();
     } else if (text.depth > 0) {
       text.depth -= 1;
-      if (text.codePoint !== null) this.#append(text, text.codePoint);
+      if (text.codePoint !== null) text.text += this.characterOf(text.codePoint);
       text.codePoint = null;
     } else {
       this.#unit?.take(text.role, text.text, text.element.attributes);
@@ -96,10 +91,10 @@ class XliffDocument implements XmlDocument<ReadResult> {
 
   #openRoot({ name, namespace, attributes }: XmlElement): void {
     if (name !== 'xliff') {
-      this.#refuse('structure_invalid', `the document is ${JSON.stringify(name.slice(0, 40))}, not xliff`);
+      this.refuse('structure_invalid', `the document is ${JSON.stringify(name.slice(0, 40))}, not xliff`);
     }
     if (namespace !== XLIFF_ONE && namespace !== XLIFF_TWO) {
-      this.#refuse('structure_invalid', 'the document is neither XLIFF 1.2 nor 2.1');
+      this.refuse('structure_invalid', 'the document is neither XLIFF 1.2 nor 2.1');
     }
     this.#version = namespace;
     this.languages = languagesOf(attributes.get('srcLang'), attributes.get('trgLang'));
@@ -109,11 +104,11 @@ class XliffDocument implements XmlDocument<ReadResult> {
     const { name, attributes } = element;
     if (name === 'file') this.#openFile(attributes);
     if (UNITS.has(name)) {
-      if (this.#unit !== null) this.#refuse('structure_invalid', 'a unit is within a unit');
+      if (this.#unit !== null) this.refuse('structure_invalid', 'a unit is within a unit');
       this.#unit = new UnitBuilder(element, this.#destination);
     }
     if (name === 'segment' || name === 'ignorable') {
-      if (this.#unit === null) this.#refuse('structure_invalid', 'a segment is outside of a unit');
+      if (this.#unit === null) this.refuse('structure_invalid', 'a segment is outside of a unit');
       this.#unit.beginSegment(name === 'segment', attributes);
     }
   }
@@ -127,27 +122,14 @@ class XliffDocument implements XmlDocument<ReadResult> {
   #openInline(text: OpenText, { name, namespace, attributes }: XmlElement): void {
     text.depth += 1;
     const isOwn = namespace === this.#version;
-    if (isOwn && name === 'cp') this.#append(text, attributes.get('hex') ?? '');
+    if (isOwn && name === 'cp') text.text += this.characterOf(attributes.get('hex') ?? '');
     else if (isOwn && name === 'ph' && attributes.get('ctype') === CODE_POINT_TYPE) text.codePoint = '';
     else if (!isOwn || !TRANSPARENT.has(name)) this.#unit?.refuseInline(name);
   }
 
-  #append(text: OpenText, hex: string): void {
-    const codePoint = /^[0-9A-Fa-f]{2,8}$/.test(hex) ? Number.parseInt(hex, 16) : Infinity;
-    if (codePoint > 0x10_ffff) {
-      const message = `${JSON.stringify(hex.slice(0, 40))} is not the number of a character`;
-      this.#refuse('structure_invalid', message);
-    }
-    text.text += String.fromCodePoint(codePoint);
-  }
-
   #finishUnit(): void {
-    if (this.#unit !== null) this.#results.push(this.#unit.finish());
+    if (this.#unit !== null) this.add(this.#unit.finish());
     this.#unit = null;
-  }
-
-  #refuse(reason: ExchangeFileReason, message: string): never {
-    throw new ExchangeFileError(reason, message, this.#line());
   }
 }
 
@@ -160,4 +142,195 @@ function languagesOf(source: string | undefined, target: string | undefined): Pa
     ...(source === undefined ? {} : { sourceLanguage: source }),
     ...(target === undefined ? {} : { targetLanguage: target }),
   };
+}
+
+interface Segment {
+  readonly isSegment: boolean;
+  source: string | null;
+  target: string | null;
+  state: string | null;
+  qualifier: string | null;
+}
+
+/** The states from the least done to the most. */
+const PROGRESS: readonly UnitState[] = [
+  'untranslated',
+  'stale',
+  'blocked',
+  'draft',
+  'translated',
+  'proofread',
+  'published',
+];
+
+class UnitBuilder {
+  readonly #element: XmlElement;
+  readonly #destination: string | null;
+  readonly #isTwo: boolean;
+  readonly #segments: Segment[] = [];
+  readonly #own = new Map<string, string>();
+  readonly #notes: string[] = [];
+  #problem: { reason: UnitProblemReason; message: string } | null = null;
+
+  /**
+   * @param element `unit` of XLIFF 2 or `trans-unit` of XLIFF 1.2
+   * @param destination the file that it belongs to
+   */
+  constructor(element: XmlElement, destination: string | null) {
+    this.#element = element;
+    this.#destination = destination;
+    this.#isTwo = element.name === 'unit';
+  }
+
+  /** Begins a segment of XLIFF 2, or the text between two of them. */
+  beginSegment(isSegment: boolean, attributes: XmlElement['attributes']): void {
+    this.#segments.push({
+      isSegment,
+      source: null,
+      target: null,
+      state: attributes.get('state') ?? 'initial',
+      qualifier: attributes.get('subState') ?? null,
+    });
+  }
+
+  take(
+    role: 'source' | 'target' | 'note' | 'context',
+    text: string,
+    attributes: XmlElement['attributes'],
+  ): void {
+    if (role === 'source') this.#current().source = text;
+    else if (role === 'target') this.#takeTarget(text, attributes);
+    else if (role === 'note')
+      this.#takeNote(attributes.get('category') ?? attributes.get('from') ?? '', text);
+    else this.#takeOwn(attributes.get('context-type') ?? '', text);
+  }
+
+  refuseInline(name: string): void {
+    const message = `the text has the inline element ${JSON.stringify(name.slice(0, 40))}`;
+    this.#fail('inline_element_unsupported', message);
+  }
+
+  finish(): ReadResult {
+    const target = targetOf(this.#segments);
+    if (target === undefined) this.#fail('segments_unsupported', 'some segments of the unit have no target');
+    const isApproved = this.#element.attributes.get('approved') === 'yes';
+    const state = stateOf(this.#segments, { isTwo: this.#isTwo, isApproved });
+    if (state === undefined) this.#fail('state_unknown', 'the state of the target is not one of XLIFF');
+    const unitId = this.#element.attributes.get('id') ?? null;
+    const locator = this.#locator();
+    if (unitId === null && locator === null) {
+      this.#fail('identity_missing', 'the unit has neither an id nor a place');
+    }
+    if (this.#segments.every(({ source }) => source === null)) {
+      this.#fail('value_invalid', 'the unit has no source');
+    }
+    const revision = this.#revision();
+    const { line } = this.#element;
+    if (this.#problem !== null) return { kind: 'problem', line, unit_id: unitId, ...this.#problem };
+    return {
+      kind: 'unit',
+      line,
+      unit: {
+        unit_id: unitId,
+        locator,
+        source_text: this.#segments.map(({ source }) => source ?? '').join(''),
+        target_text: target ?? null,
+        state: state ?? null,
+        note: this.#notes.length === 0 ? null : this.#notes.join('\n'),
+        context: readContext(this.#own),
+        previous_source: this.#own.get(OWN.previousSource) ?? null,
+        previous_target: this.#own.get(OWN.previousTarget) ?? null,
+        revision,
+      },
+    };
+  }
+
+  #locator(): UnitLocator | null {
+    const fieldPath = this.#element.attributes.get(this.#isTwo ? 'name' : 'resname');
+    if (this.#destination === null || fieldPath === undefined) return null;
+    return {
+      destination: this.#destination,
+      archive_entry: this.#own.get(OWN.archiveEntry) ?? null,
+      path_id: this.#own.get(OWN.pathId) ?? null,
+      field_path: fieldPath,
+    };
+  }
+
+  #revision(): number | null {
+    const text = this.#own.get(OWN.revision);
+    if (text === undefined) return null;
+    const revision = revisionOf(text);
+    if (revision === undefined) this.#fail('value_invalid', 'the revision of the unit is not a whole number');
+    return revision ?? null;
+  }
+
+  #current(): Segment {
+    const last = this.#segments.at(-1);
+    if (last !== undefined) return last;
+    const first = { isSegment: true, source: null, target: null, state: null, qualifier: null };
+    this.#segments.push(first);
+    return first;
+  }
+
+  #takeTarget(text: string, attributes: XmlElement['attributes']): void {
+    const segment = this.#current();
+    if (attributes.has('order')) {
+      this.#fail('segments_unsupported', 'the segments of the unit are in another order');
+    }
+    segment.target = text;
+    if (this.#isTwo) return;
+    segment.state = attributes.get('state') ?? null;
+    segment.qualifier = attributes.get('state-qualifier') ?? null;
+  }
+
+  #takeNote(name: string, text: string): void {
+    if (name.startsWith(OWN_PREFIX)) this.#takeOwn(name, text);
+    else if (text !== '') this.#notes.push(text);
+  }
+
+  #takeOwn(name: string, text: string): void {
+    const value = readOwnValue({ name, text });
+    if (value !== null) this.#own.set(value.name, value.text);
+  }
+
+  #fail(reason: UnitProblemReason, message: string): void {
+    this.#problem ??= { reason, message };
+  }
+}
+
+/** @returns `null` without a target, `undefined` when only some segments have one */
+function targetOf(segments: readonly Segment[]): string | null | undefined {
+  if (segments.every(({ target }) => target === null)) return null;
+  if (segments.some(({ isSegment, target }) => isSegment && target === null)) return undefined;
+  const text = segments.map(({ source, target }) => target ?? source ?? '').join('');
+  // Tools write an empty target where there is none.
+  return text === '' && segments.every(({ state }) => isInitial(state)) ? null : text;
+}
+
+function isInitial(state: string | null): boolean {
+  return state === null || ['initial', 'new', 'needs-translation'].includes(state);
+}
+
+/** @returns `null` when the file does not say, `undefined` for an unknown state */
+function stateOf(
+  segments: readonly Segment[],
+  { isTwo, isApproved }: { isTwo: boolean; isApproved: boolean },
+): UnitState | null | undefined {
+  let least: UnitState | null = null;
+  for (const { isSegment, state, qualifier, target } of segments) {
+    if (!isSegment) continue;
+    const hasTarget = target !== null && target !== '';
+    if (state === null) {
+      // Poedit writes only `approved`.
+      if (!hasTarget) return null;
+      least = isApproved ? 'proofread' : 'translated';
+      continue;
+    }
+    const found = isTwo
+      ? fromXliffTwo(state, qualifier, hasTarget)
+      : fromXliffOne(state, qualifier, hasTarget);
+    if (found === null) return undefined;
+    if (least === null || PROGRESS.indexOf(found) < PROGRESS.indexOf(least)) least = found;
+  }
+  return least;
 }

@@ -45,14 +45,17 @@ export function createXliffOneWriter({ sourceLanguage, targetLanguage }: UnitLan
   });
 }
 
-interface FileParts {
+function fileWriter({
+  begin,
+  openFile,
+  unit,
+  closeFile,
+}: {
   readonly begin: string;
   readonly openFile: (destination: string, number: number) => string;
   readonly unit: (record: UnitRecord) => string;
   readonly closeFile: string;
-}
-
-function fileWriter({ begin, openFile, unit, closeFile }: FileParts): UnitWriter {
+}): UnitWriter {
   let destination: string | null = null;
   let files = 0;
   return {

@@ -16,7 +16,6 @@ export const OWN = {
   context: 'x-slipway-context-',
 } as const;
 
-/** The start of the names of our values. */
 export const OWN_PREFIX = 'x-slipway-';
 
 /** Stands behind the prefix of a value that is written as JSON, because XML cannot carry one of its characters. */

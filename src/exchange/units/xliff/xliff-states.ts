@@ -50,12 +50,12 @@ const OTHER_ONE_STATES: Readonly<Record<string, UnitState>> = {
  * @returns `null` for a state that the standard does not know
  */
 export function fromXliffTwo(state: string, subState: string | null, hasTarget: boolean): UnitState | null {
-  return found(
-    Object.entries(XLIFF_TWO_STATES).find(
-      ([, each]) => each.state === state && each.subState === ownPart(subState, 'slipway:'),
-    )?.[0],
-    hasTarget,
-  );
+  // Other tools have values of their own.
+  const own = subState?.startsWith('slipway:') === true ? subState : null;
+  const exact = Object.entries(XLIFF_TWO_STATES).find(
+    ([, each]) => each.state === state && each.subState === own,
+  )?.[0];
+  return found(exact, hasTarget);
 }
 
 /** The state of a target of XLIFF 1.2; see {@link fromXliffTwo}. */
@@ -67,11 +67,6 @@ export function fromXliffOne(state: string, qualifier: string | null, hasTarget:
     ([, each]) => each.state === state && each.qualifier === own,
   )?.[0];
   return found(exact ?? OTHER_ONE_STATES[state], hasTarget);
-}
-
-/** Other tools have their own values. */
-function ownPart(value: string | null, prefix: string): string | null {
-  return value?.startsWith(prefix) === true ? value : null;
 }
 
 function found(state: string | undefined, hasTarget: boolean): UnitState | null {

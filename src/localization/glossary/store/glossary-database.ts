@@ -1,7 +1,144 @@
 import { openOtherDatabase, type ReadableDatabase } from '../../other-database.ts';
 import { openSqliteDatabase, type Database } from '../../../engine/database/sqlite-database.ts';
-import { GLOSSARY_APPLICATION_ID, GLOSSARY_MIGRATIONS } from './glossary-schema.ts';
-import { GLOSSARY_RULES } from './glossary-rules.ts';
+import { REVIEW_STATUSES } from '../../../domain/glossary/term.ts';
+import {
+  COUNT,
+  FREE_INTEGER,
+  FREE_TEXT,
+  integer,
+  JSON_OBJECT,
+  JSON_TEXTS,
+  jsonWith,
+  NAME,
+  nullable,
+  oneOf,
+  POSITIVE,
+  SECONDS,
+  type TableRules,
+} from '../../../engine/database/column-rules.ts';
+import type { Migration } from '../../../engine/database/migrate.ts';
+
+/** "SLGT": the file of a Glossary. */
+const GLOSSARY_APPLICATION_ID = 0x53_4c_47_54;
+
+/**
+ * The tables of a Glossary.
+ *
+ * `term` holds the terms; a deleted one stays with its time. `source_fold` and `scope` (canonical) identify a live term
+ * within its languages and category; `search_fold` is the folded source term and aliases, one a line. `review` is the
+ * history, which only grows; `term` in it is the term after the change, as JSON. `glossary` has one row; its generation
+ * grows with every change.
+ */
+const TABLES = `
+CREATE TABLE glossary (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  generation INTEGER NOT NULL
+) STRICT;
+INSERT INTO glossary (id, generation) VALUES (1, 0);
+
+CREATE TABLE term (
+  term_id TEXT PRIMARY KEY,
+  revision INTEGER NOT NULL,
+  source_term TEXT NOT NULL,
+  source_fold TEXT NOT NULL,
+  search_fold TEXT NOT NULL,
+  aliases TEXT NOT NULL,
+  recommended_translation TEXT NOT NULL,
+  allowed_translations TEXT NOT NULL,
+  source_language TEXT NOT NULL,
+  target_language TEXT NOT NULL,
+  category TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  review_status TEXT NOT NULL CHECK (review_status IN ('draft', 'approved', 'deprecated', 'rejected')),
+  source_kind TEXT NOT NULL CHECK (source_kind IN ('manual', 'imported')),
+  observed_at INTEGER NOT NULL,
+  source_ref TEXT,
+  source_author TEXT,
+  source_note TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  deleted_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX live_term ON term (source_fold, source_language, target_language, scope, category)
+  WHERE deleted_at IS NULL;
+
+CREATE TABLE review (
+  id INTEGER PRIMARY KEY,
+  term_id TEXT NOT NULL REFERENCES term,
+  revision INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  from_status TEXT,
+  to_status TEXT,
+  reviewer TEXT,
+  token_id TEXT,
+  reason TEXT,
+  at INTEGER NOT NULL,
+  term TEXT NOT NULL
+) STRICT;
+CREATE INDEX review_term ON review (term_id, id);
+
+CREATE TRIGGER review_is_not_changed BEFORE UPDATE ON review BEGIN
+  SELECT RAISE(ABORT, 'the review history is append-only');
+END;
+CREATE TRIGGER review_is_not_deleted BEFORE DELETE ON review BEGIN
+  SELECT RAISE(ABORT, 'the review history is append-only');
+END;
+`;
+
+const GLOSSARY_MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'glossary', sql: TABLES }];
+
+const STATUS = oneOf(REVIEW_STATUSES);
+/** The facts of a scope and their values. */
+const SCOPE = jsonWith(
+  'a JSON list of pairs of texts',
+  (value) =>
+    Array.isArray(value) &&
+    value.every(
+      (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string'),
+    ),
+);
+
+export const GLOSSARY_RULES: TableRules = {
+  glossary: { id: integer(1, 1), generation: COUNT },
+  term: {
+    term_id: FREE_TEXT,
+    revision: COUNT,
+    source_term: FREE_TEXT,
+    source_fold: FREE_TEXT,
+    search_fold: FREE_TEXT,
+    aliases: JSON_TEXTS,
+    recommended_translation: FREE_TEXT,
+    allowed_translations: JSON_TEXTS,
+    source_language: NAME,
+    target_language: NAME,
+    category: FREE_TEXT,
+    priority: FREE_INTEGER,
+    scope: SCOPE,
+    review_status: STATUS,
+    source_kind: oneOf(['manual', 'imported']),
+    observed_at: FREE_INTEGER,
+    source_ref: nullable(FREE_TEXT),
+    source_author: nullable(FREE_TEXT),
+    source_note: nullable(FREE_TEXT),
+    created_at: SECONDS,
+    updated_at: SECONDS,
+    deleted_at: nullable(SECONDS),
+  },
+  review: {
+    id: POSITIVE,
+    term_id: FREE_TEXT,
+    revision: COUNT,
+    action: oneOf(['add', 'update', 'reject', 'reopen', 'approve', 'deprecate', 'delete']),
+    from_status: nullable(STATUS),
+    to_status: nullable(STATUS),
+    reviewer: nullable(FREE_TEXT),
+    token_id: nullable(FREE_TEXT),
+    reason: nullable(FREE_TEXT),
+    at: SECONDS,
+    term: JSON_OBJECT,
+  },
+};
 
 /**
  * Opens the daemon's own Glossary; a missing file is created. A damaged file, or one of another program or a newer schema,

@@ -3,12 +3,9 @@ import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { Database } from '../../../engine/database/sqlite-database.ts';
 import type { GlossaryWriter } from './glossary-writer.ts';
 import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
-import { TermError } from './term-error.ts';
-import type { StoredTerm, TermAudit, TermFields } from './stored-term.ts';
+import { TermError, type StoredTerm, type TermAudit, type TermFields } from './stored-term.ts';
 
-/** A term of an imported file. */
 export interface ImportedTerm {
-  /** The id of the file, or a new one. */
   readonly termId: string;
   /** Whether the id is one of ours; others are not unique beyond their file. */
   readonly isOwnId: boolean;
@@ -19,7 +16,6 @@ export interface ImportedTerm {
   readonly status: ReviewStatus | null;
 }
 
-/** Terms to import together. */
 export interface TermImportBatch {
   readonly terms: readonly ImportedTerm[];
   readonly audit: TermAudit;
@@ -30,7 +26,6 @@ export interface TermImportBatch {
   readonly now: number;
 }
 
-/** The outcome for one term. */
 export interface TermImportOutcome {
   readonly outcome: 'added' | 'updated' | 'reviewed' | 'unchanged' | 'conflict' | 'left_out';
   readonly message: string | null;
@@ -39,11 +34,7 @@ export interface TermImportOutcome {
 /** Imports terms in one transaction, in their order. The same import again changes nothing. */
 export type ImportTerms = (batch: TermImportBatch) => readonly TermImportOutcome[];
 
-/** Creates the import of a file. */
-export function createGlossaryImport(
-  database: Pick<Database, 'transaction'>,
-  writer: GlossaryWriter,
-): ImportTerms {
+export function createGlossaryImport(database: Database, writer: GlossaryWriter): ImportTerms {
   const importOne = (term: ImportedTerm, batch: TermImportBatch): TermImportOutcome => {
     const known = writer.findKnown(term.isOwnId ? term.termId : null, term.fields);
     const decision = decideImport({
@@ -56,7 +47,7 @@ export function createGlossaryImport(
     if (decision.kind !== 'steps') return { outcome: decision.kind, message: decision.message };
     try {
       return database.transaction(() => {
-        let termId = known?.termId ?? freeId(writer, term);
+        let termId = known?.termId ?? (writer.isKnownId(term.termId) ? term.spareId : term.termId);
         for (const step of decision.steps) ({ termId } = takeStep(writer, step, termId, term, batch));
         return { outcome: outcomeOf(decision.steps), message: null };
       });
@@ -75,10 +66,6 @@ export function createGlossaryImport(
 function withoutSource(fields: TermFields): Omit<TermFields, 'source'> {
   const { source: _source, ...others } = fields;
   return others;
-}
-
-function freeId(writer: GlossaryWriter, { termId, spareId }: ImportedTerm): string {
-  return writer.isKnownId(termId) ? spareId : termId;
 }
 
 function takeStep(

@@ -19,7 +19,6 @@ export interface ReviewedTerm {
   readonly history: readonly ReviewEntry[];
 }
 
-/** Which terms are wanted. */
 export interface TermQuery {
   /** A part of a source term or alias; compared folded. */
   readonly sourceText?: string | undefined;
@@ -40,7 +39,6 @@ interface PairCounts extends LanguagePair {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Reads the live terms of a file. */
 export interface GlossaryReader {
   /** Grows with every change. */
   generation(): number;
@@ -57,7 +55,6 @@ export interface GlossaryReader {
 const MATCHES = `deleted_at IS NULL AND (:part IS NULL OR instr(search_fold, :part) > 0)
   AND (:category IS NULL OR category = :category) AND (:status IS NULL OR review_status = :status)`;
 
-/** Creates the reader of a file. */
 export function createGlossaryReader(database: ReadableDatabase): GlossaryReader {
   const generation = database.prepare('SELECT generation FROM glossary');
   const counts = database.prepare(

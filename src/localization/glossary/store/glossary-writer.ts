@@ -2,8 +2,13 @@ import { foldText } from '../../../domain/glossary/fold.ts';
 import { isApprovable, statusAfterUpdate } from '../../../domain/glossary/lifecycle.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
 import type { Database } from '../../../engine/database/sqlite-database.ts';
-import type { ReviewAction, StoredTerm, TermAudit, TermFields } from './stored-term.ts';
-import { TermError } from './term-error.ts';
+import {
+  type ReviewAction,
+  type StoredTerm,
+  type TermAudit,
+  type TermFields,
+  TermError,
+} from './stored-term.ts';
 import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import { parametersOf, TERM_COLUMNS, termOfRow, UNIQUE_TERM, uniqueValues } from './term-rows.ts';
 
@@ -13,14 +18,12 @@ interface ChangeContext {
   readonly now: number;
 }
 
-/** A new term. */
 export interface TermAddition extends ChangeContext {
   readonly termId: string;
   readonly fields: TermFields;
   readonly status: 'draft' | 'approved';
 }
 
-/** Changed fields of a term. */
 export interface TermUpdate extends ChangeContext {
   readonly termId: string;
   readonly fields: Partial<TermFields>;
@@ -29,7 +32,6 @@ export interface TermUpdate extends ChangeContext {
   readonly status: ReviewStatus | null;
 }
 
-/** A change of the state of a term. */
 export interface TermTransition extends ChangeContext {
   readonly termId: string;
   readonly kind: 'approve' | 'deprecate' | 'delete';
@@ -50,11 +52,9 @@ export interface GlossaryWriter {
    * @returns `null` for a new term
    */
   findKnown(termId: string | null, fields: TermFields): StoredTerm | null;
-  /** Whether there is or was a term with an id. */
   isKnownId(termId: string): boolean;
 }
 
-/** Creates the writer of a file. */
 export function createGlossaryWriter(database: Database): GlossaryWriter {
   const store = createTermStore(database);
   const inTransaction =
@@ -200,10 +200,11 @@ function updateTerm(store: TermStore, update: TermUpdate): StoredTerm {
   return term;
 }
 
-function changeState(store: TermStore, { termId, kind, force, audit, now }: TermTransition): StoredTerm {
+function changeState(store: TermStore, transition: TermTransition): StoredTerm {
+  const { termId, kind, audit, now } = transition;
   const before = store.get(termId);
   const from = before.reviewStatus;
-  const to = checkTransition(store, before, { kind, force });
+  const to = checkTransition(store, before, transition);
   const term: StoredTerm = {
     ...before,
     reviewStatus: to ?? from,
@@ -220,7 +221,7 @@ function changeState(store: TermStore, { termId, kind, force, audit, now }: Term
 function checkTransition(
   store: TermStore,
   term: StoredTerm,
-  { kind, force }: Pick<TermTransition, 'kind' | 'force'>,
+  { kind, force }: TermTransition,
 ): ReviewStatus | null {
   const { termId, reviewStatus: from } = term;
   if (kind === 'delete') {

@@ -1,6 +1,5 @@
 import type { Term } from '../../../domain/glossary/term.ts';
 
-/** Where a term comes from. */
 export interface TermSource {
   readonly kind: 'manual' | 'imported';
   /** Unix seconds, an int64. */
@@ -10,7 +9,6 @@ export interface TermSource {
   readonly note: string | null;
 }
 
-/** The fields of a term that callers write. */
 export type TermFields = Omit<Term, 'termId' | 'revision' | 'reviewStatus'> & { readonly source: TermSource };
 
 /** A term of the file. Times are Unix seconds. */
@@ -20,12 +18,28 @@ export interface StoredTerm extends Term {
   readonly updatedAt: number;
 }
 
-/** The person behind a change. */
 export interface TermAudit {
   readonly reviewer: string | null;
   readonly reason: string | null;
   readonly tokenId: string | null;
 }
 
-/** The changes of the history. */
 export type ReviewAction = 'add' | 'update' | 'reject' | 'reopen' | 'approve' | 'deprecate' | 'delete';
+
+type TermErrorCode =
+  | 'unknown_term'
+  | 'term_exists'
+  | 'term_conflict'
+  | 'term_approved'
+  | 'invalid_transition';
+
+/** A refused change. Its code survives the way out of the thread. */
+export class TermError extends Error {
+  readonly code: TermErrorCode;
+
+  constructor(code: TermErrorCode, message: string) {
+    super(message);
+    this.name = 'TermError';
+    this.code = code;
+  }
+}

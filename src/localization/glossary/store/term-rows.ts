@@ -11,7 +11,6 @@ export const TERM_COLUMNS = `term_id, revision, source_term, aliases, recommende
   source_language, target_language, category, CAST(priority AS TEXT) AS priority, scope, review_status, source_kind,
   CAST(observed_at AS TEXT) AS observed_at, source_ref, source_author, source_note, created_at, updated_at`;
 
-/** The term of a row of {@link TERM_COLUMNS}. */
 export function termOfRow(row: Row): StoredTerm {
   return {
     termId: text(row, 'term_id'),
@@ -49,7 +48,6 @@ export function uniqueValues(term: TermFields): string[] {
   ];
 }
 
-/** Selects live terms by {@link uniqueValues}. */
 export const UNIQUE_TERM = `deleted_at IS NULL AND source_fold = ? AND source_language = ? AND target_language = ?
   AND scope = ? AND category = ?`;
 

@@ -14,8 +14,14 @@ import type { FrozenRelease, PublishPolicy } from '../freeze/frozen-release.ts';
 import { stopOf, type PublishingStop, withdrawnBy } from '../rollback/rollback-effect.ts';
 import type { RollbackRecords } from '../rollback/rollback-records.ts';
 import type { AutomaticPublish } from '../publish/publish-texts.ts';
-import { LOCALIZED_FOLLOW_JOB, followState, type FollowFacts, type FollowState } from './follow-rules.ts';
-import { createQuietTime } from './quiet-time.ts';
+import {
+  LOCALIZED_FOLLOW_JOB,
+  followState,
+  type FollowedTexts,
+  type FollowFacts,
+  type FollowState,
+} from './follow-rules.ts';
+import { createLoop } from '../../../platform/process/loop.ts';
 
 /** Milliseconds without an edit before the next check, and the most after the first edit. An editor stores every few seconds. */
 const [QUIET_MS, MOST_MS] = [60_000, 600_000];
@@ -27,7 +33,7 @@ interface AutomationOptions {
   readonly releases: ReleaseRepository;
   readonly rollbacks: RollbackRecords;
   readonly finishRollbacks: () => Promise<void>;
-  readonly texts: () => Pick<FollowFacts, 'built' | 'index' | 'units'>;
+  readonly texts: () => FollowedTexts;
   readonly refreshTexts: () => Promise<unknown>;
   readonly publish: (context: TaskContext, automatic: AutomaticPublish) => Promise<TaskResult>;
   readonly markTasks: (context: TaskContext) => Promise<void>;
@@ -38,13 +44,16 @@ interface AutomationOptions {
   readonly logger: Logger;
 }
 
-export interface Automation {
-  readonly job: Job;
-  readonly check: DoctorCheck;
+export interface AutomationControl {
   status(): FollowState;
   /** Queues the job when a release is due. Called at the start, after a reload, and after releases have become damaged or sound again. */
   catchUp(): Promise<void>;
   stop(): Promise<void>;
+}
+
+interface Automation extends AutomationControl {
+  readonly job: Job;
+  readonly check: DoctorCheck;
 }
 
 /**
@@ -54,10 +63,6 @@ export interface Automation {
 export function createAutomation(options: AutomationOptions): Automation {
   const { engine } = options;
   const status = (): FollowState => followState(factsOf(options));
-  const history = (): FollowHistory => ({
-    ...engine.historyOf(LOCALIZED_FOLLOW_JOB.kind),
-    isEdited: edited.isPending(),
-  });
   let published: { readonly taskId: string; readonly result: TaskResult } | null = null;
   // A pass that publishes nothing must not hide what an earlier pass of the task has published. A daemon that was killed has forgotten it.
   const resultOf = (taskId: string, result: TaskResult): TaskResult =>
@@ -101,6 +106,10 @@ export function createAutomation(options: AutomationOptions): Automation {
     }
   };
   const edited = createQuietTime({ clock: options.clock, quietMs: QUIET_MS, mostMs: MOST_MS, work: catchUp });
+  const history = (): FollowHistory => ({
+    ...engine.historyOf(LOCALIZED_FOLLOW_JOB.kind),
+    isEdited: edited.isPending(),
+  });
   engine.onFinished(({ kind, status: ended }) => {
     if (ended !== 'succeeded') return;
     if (options.triggers.includes(kind)) void catchUp();
@@ -176,9 +185,7 @@ export function automationFinding(
   return failure === null ? { status: 'ok', message } : { status: 'degraded', ...failure };
 }
 
-type FollowHistory = Pick<KindHistory, 'last' | 'nextRunAt' | 'failingSince'> & {
-  readonly isEdited: boolean;
-};
+type FollowHistory = KindHistory & { readonly isEdited: boolean };
 
 /** Why a release that is due is not published, as reports show it; `null` while it is not due, or an attempt waits or runs. */
 function followFailure(
@@ -194,5 +201,56 @@ function followFailure(
   return {
     message: `the localized release does not follow the official one: ${last.failure_code ?? 'failed'}: ${last.failure_reason ?? ''}`,
     since: failingSince,
+  };
+}
+
+interface QuietTime {
+  note(): void;
+  isPending(): boolean;
+  stop(): Promise<void>;
+}
+
+/** Waits for the end of changes, such as of an editor that stores while somebody types, and then works once for all of them. */
+function createQuietTime({
+  clock,
+  quietMs,
+  mostMs,
+  work,
+}: {
+  readonly clock: Clock;
+  readonly quietMs: number;
+  /** Milliseconds after the first change at which the work begins although changes continue. */
+  readonly mostMs: number;
+  readonly work: () => Promise<void>;
+}): QuietTime {
+  let pending: { readonly first: number; last: number } | null = null;
+  const loop = createLoop({
+    clock,
+    turn: async () => {
+      if (pending === null) return Infinity;
+      const left = Math.min(pending.last + quietMs, pending.first + mostMs) - clock.monotonic();
+      if (left > 0) return left;
+      pending = null;
+      await work();
+      return 0;
+    },
+    onFailure: () => Infinity,
+  });
+  loop.start();
+  return {
+    note: () => {
+      const now = clock.monotonic();
+      if (pending === null) {
+        pending = { first: now, last: now };
+        loop.wake();
+      } else {
+        pending.last = now;
+      }
+    },
+    isPending: () => pending !== null,
+    stop: async () => {
+      pending = null;
+      await loop.stop();
+    },
   };
 }

@@ -21,19 +21,23 @@ export const LOCALIZED_FOLLOW_JOB = {
   storeLock: 'shared',
 } as const satisfies JobDefinition;
 
-export interface FollowFacts {
+/** The releases that the index and the tasks are built for, and the states of the units. */
+export interface FollowedTexts {
+  readonly built: { readonly releaseId: string; readonly generation: number } | null;
+  readonly index: { readonly release_id: string | null; readonly generation: number } | null;
+  readonly units: ReleaseUnits;
+}
+
+export interface FollowFacts extends FollowedTexts {
   readonly isOn: boolean;
   readonly officialId: string | null;
   readonly isOfficialDamaged: boolean;
   readonly localizedBaseId: string | null;
   readonly stop: {
-    readonly rollback: Pick<Rollback, 'from_release_id' | 'at' | 'reviewer' | 'reason'>;
+    readonly rollback: Rollback;
     readonly progress: RollbackProgress;
   } | null;
   readonly isWithdrawn: boolean;
-  readonly built: { readonly releaseId: string; readonly generation: number } | null;
-  readonly index: { readonly release_id: string | null; readonly generation: number } | null;
-  readonly units: ReleaseUnits;
   readonly policy: PublishPolicy;
 }
 
@@ -48,7 +52,6 @@ export interface FollowState {
   readonly awaits: Awaited | null;
 }
 
-/** Decides. */
 export function followState(facts: FollowFacts): FollowState {
   const { isOn, officialId, localizedBaseId, stop, isWithdrawn } = facts;
   // A withdrawn channel stays empty until a publish resumes it, whatever `localized.auto` says.

@@ -15,7 +15,6 @@ interface ArchivePlace {
   readonly entries: readonly string[];
 }
 
-/** The place of a file of a release itself. */
 export function filePlace(destination: string): ArchivePlace {
   return { destination, entry: null, entries: [] };
 }

@@ -7,14 +7,13 @@ import { compileRules } from '../../parse/rules/compile-rules.ts';
 import { listedFiles } from './release-files.ts';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
-import type { CatalogsConfiguration } from './catalogs-config.ts';
+import type { CatalogsConfiguration } from '../localized-config.ts';
 import type { SearchState } from './found-catalogs.ts';
 import { rewriteCatalogs, type RewrittenCatalogs } from './rewrite-catalogs.ts';
 import { createFileTest } from '../../../platform/config/glob-filter.ts';
-import { BUNDLE_PLUGINS } from '../../../formats/catalogs/bundle-plugins.ts';
+import { BUNDLE_PLUGINS, GAME_LIST_PLUGINS } from '../../../formats/catalogs/bundle-plugins.ts';
 import type { CatalogPlugin } from '../../../formats/catalogs/catalog-plugin.ts';
-import { GAME_LIST_PLUGINS } from '../../../formats/catalogs/game-list-plugins.ts';
-import { createListPlugin } from '../../../formats/catalogs/list-plugin.ts';
+import { listPlugin } from '../../../formats/catalogs/list-plugin.ts';
 import { MEMORY_PACK_PLUGINS } from '../../../formats/catalogs/memory-pack-plugins.ts';
 
 export interface RewriteSetup {
@@ -48,7 +47,7 @@ export type RewriteResult =
 /** The plug-ins that know catalogs: those of the configured lists, and the built-in ones. */
 export function catalogPlugins({ lists }: CatalogsConfiguration): readonly CatalogPlugin[] {
   const configured = lists.map(({ files, path, size, checksums, format, encoding, folder }, index) =>
-    createListPlugin({
+    listPlugin({
       name: `localized.catalogs.lists[${index}]`,
       matches: matcherOf(files),
       format,
@@ -61,7 +60,6 @@ export function catalogPlugins({ lists }: CatalogsConfiguration): readonly Catal
   return [...configured, ...BUNDLE_PLUGINS, ...MEMORY_PACK_PLUGINS, ...GAME_LIST_PLUGINS];
 }
 
-/** Makes the test whether a file is not a catalog. */
 export function ignoreTest({ ignore }: CatalogsConfiguration): (path: string) => boolean {
   return ignore.length === 0 ? () => false : matcherOf(ignore);
 }

@@ -1,5 +1,3 @@
-import { createWriteStream } from 'node:fs';
-import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -17,6 +15,7 @@ import type { SearchState } from './found-catalogs.ts';
 import { listLine } from './release-files.ts';
 import type { RewrittenCatalogs, RewrittenFile } from './rewrite-catalogs.ts';
 import type { RewriteResult, RewriteSetup, RewriteTask } from './catalog-program.ts';
+import { copyFile, createWriteStream, mkdtemp, rename, rm } from '../../../platform/files/file-changes.ts';
 
 export interface ChangedFile {
   readonly destination: string;

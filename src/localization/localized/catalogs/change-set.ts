@@ -1,13 +1,12 @@
 import type { FileChange } from '../../../formats/catalogs/catalog-plugin.ts';
 import { figuresOf, type FileFigures } from '../../../formats/catalogs/file-figures.ts';
 import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
-import { FormatError } from '../../../formats/format-error.ts';
 import { pieceChunks } from '../../../formats/patch/output-pieces.ts';
 import { bundleDigests, type BundleDigests } from '../../../formats/unity/bundle-digests.ts';
 import { openBundle } from '../../../formats/unity/bundle.ts';
 import { READ_LIMITS } from '../../../formats/value-visitor.ts';
 import { filePlace, readEntryAt } from './archive-entries.ts';
-import type { Passwords } from './part-reader.ts';
+import { readableOrNull, type Passwords } from './part-reader.ts';
 import { openReleaseFile, type PartPlace } from './release-files.ts';
 
 interface FileForms {
@@ -112,7 +111,6 @@ export function usePart<T>(
   );
 }
 
-/** The figures of a file. */
 export function partFigures(source: ByteSource): PartFigures {
   const figures = figuresOf(pieceChunks([{ source, offset: 0, length: source.size }]));
   return { figures, bundle: bundleFigures(source) };
@@ -121,10 +119,5 @@ export function partFigures(source: ByteSource): PartFigures {
 /** A bundle that cannot be read has no digests; then a catalog that states some of them is not rewritten. */
 function bundleFigures(source: ByteSource): BundleDigests | null {
   if (!BUNDLE_MARK.equals(source.read(0, Math.min(BUNDLE_MARK.length, source.size)))) return null;
-  try {
-    return bundleDigests(openBundle(source, READ_LIMITS));
-  } catch (error) {
-    if (error instanceof FormatError && error.code !== 'file_unreadable') return null;
-    throw error;
-  }
+  return readableOrNull(() => bundleDigests(openBundle(source, READ_LIMITS)));
 }

@@ -126,16 +126,14 @@ export class FoundCatalogs {
   }
 }
 
-interface ComparedFile {
-  readonly file: ReleaseFile;
-  readonly isRenewed: boolean;
-}
-
 /** Compares the files of a release with those of an earlier one. Both are in the order of destinations, and read as streams. */
 function* comparedFiles(
   files: Iterable<ReleaseFile>,
   before: Iterable<ReleaseFile>,
-): Generator<ComparedFile> {
+): Generator<{
+  readonly file: ReleaseFile;
+  readonly isRenewed: boolean;
+}> {
   const earlier = Iterator.from(before);
   let old = earlier.next();
   for (const file of files) {

@@ -1,8 +1,3 @@
-interface NameSearch {
-  /** Those of the names that occur in the bytes, in any form of {@link nameForms}. */
-  find(bytes: Buffer): ReadonlySet<string>;
-}
-
 const BLOCK_BYTES = 4;
 /** Bits of the table of distances to the next place where a form can end. */
 const TABLE_BITS = 20;
@@ -34,7 +29,10 @@ export function nameForms(name: string): readonly Buffer[] {
  *
  * @param names well-formed and not empty
  */
-export function createNameSearch(names: Iterable<string>): NameSearch {
+export function createNameSearch(names: Iterable<string>): {
+  /** Those of the names that occur in the bytes, in any form of {@link nameForms}. */
+  find(bytes: Buffer): ReadonlySet<string>;
+} {
   const forms = Array.from(names, (name) => nameForms(name).map((form) => ({ name, form }))).flat();
   const short = forms.filter(({ form }) => form.length < BLOCK_BYTES);
   const long = forms.filter(({ form }) => form.length >= BLOCK_BYTES);

@@ -2,7 +2,7 @@ import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../../formats/sniff.ts';
 import { READ_LIMITS } from '../../../formats/value-visitor.ts';
-import { openZip, type ZipArchive } from '../../../formats/zip/open-zip.ts';
+import { openZip } from '../../../formats/zip/open-zip.ts';
 import type { ZipEntry } from '../../../formats/zip/zip-directory.ts';
 import { MAX_DEPTH, nestedEntry } from '../../parse/container/container-run.ts';
 import type { RuleLookup } from '../../parse/rules/compile-rules.ts';
@@ -12,7 +12,6 @@ interface CatalogPart extends PartPlace {
   readonly read: () => Buffer;
 }
 
-/** The passwords of entries, by the rules of the parser. */
 export type Passwords = RuleLookup;
 
 export interface PartFilter {
@@ -60,7 +59,7 @@ export function* catalogParts(
       }
       return;
     }
-    const archive = entries.length < MAX_DEPTH ? tryToOpen(source) : null;
+    const archive = entries.length < MAX_DEPTH ? readableOrNull(() => openZip(source, READ_LIMITS)) : null;
     for (const found of archive?.entries ?? []) {
       if (archive === null || found.name.endsWith('/') || found.flaw !== null) continue;
       const inner = nestedEntry(entry, found.name);
@@ -93,12 +92,10 @@ function formatOf(source: ByteSource, name: string): SniffedFormat {
   return sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
 }
 
-/** Whether the bytes are a zip archive. */
 export function isArchive(source: ByteSource): boolean {
   return formatOf(source, '') === 'zip';
 }
 
-/** The path of a file in a release. */
 export function pathOf(destination: string, entry: string | null): string {
   return entry === null ? destination : `${destination}!/${entry}`;
 }
@@ -116,10 +113,6 @@ export function passwordOf(
   name: string,
 ): Uint8Array | null {
   return passwords.ruleFor(destination, entry).password(nestedEntry(entry, name));
-}
-
-function tryToOpen(source: ByteSource): ZipArchive | null {
-  return readableOrNull(() => openZip(source, READ_LIMITS));
 }
 
 /**

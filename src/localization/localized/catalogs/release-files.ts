@@ -24,12 +24,10 @@ export function openReleaseFile(path: string): OpenFile {
   return file;
 }
 
-/** The name of a file without its folders and archives. */
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** A file of a release as a line of a list. */
 export function listLine({ destination, official, patched }: ReleaseFile): string {
   return `${JSON.stringify([destination, official, patched])}\n`;
 }

@@ -1,4 +1,3 @@
-import { createWriteStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -20,6 +19,7 @@ import {
 } from './rewrite-catalog.ts';
 import { patchSidecar } from '../../../formats/catalogs/checksum-sidecar.ts';
 import { sidecarStem, stemsOf } from './sidecars.ts';
+import { createWriteStream, rmSync } from '../../../platform/files/file-changes.ts';
 
 interface RewriteJob {
   /** All files of the release, in its order; read several times. */
@@ -59,7 +59,6 @@ export async function rewriteCatalogs(job: RewriteJob): Promise<RewrittenCatalog
   return await new Rewrite(job).run();
 }
 
-/** A catalog whose bytes changed. */
 interface NewContent {
   readonly place: PartPlace;
   readonly file: ReleaseFile;

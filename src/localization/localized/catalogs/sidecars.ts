@@ -42,11 +42,7 @@ export function sidecarStem(path: string): string | null {
 export function stemsOf(path: string): readonly string[] {
   const levels = path.split('!/');
   const above = levels.slice(0, -1).join('!/');
-  return [path, above].flatMap((each) => (each === '' ? [] : [each, withoutExtension(each)]));
-}
-
-function withoutExtension(path: string): string {
-  return path.replace(/\.[^./]*$/, '');
+  return [path, above].flatMap((each) => (each === '' ? [] : [each, each.replace(/\.[^./]*$/, '')]));
 }
 
 /**
@@ -66,7 +62,6 @@ export function rewriteSidecar(
   return null;
 }
 
-/** Whether the bytes are one word, as those of a sidecar. */
 export function isSidecar(bytes: Buffer): boolean {
   return bytes.length <= MOST_SIDECAR_BYTES && /^\s*\S+\s*$/.test(bytes.toString('latin1'));
 }

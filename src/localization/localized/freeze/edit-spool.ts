@@ -1,4 +1,4 @@
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,6 +7,7 @@ import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { dataFolderTaskError } from '../../../engine/tasks/storage-task-error.ts';
 import type { IndexedContainer } from '../../parse/index/read/units-after.ts';
 import type { FrozenContainer, FrozenEdit } from './frozen-release.ts';
+import { mkdir, open } from '../../../platform/files/file-changes.ts';
 
 export interface EditSpool {
   /** Adds an edit of a container. All edits of one come together, in the order of the parse index. */

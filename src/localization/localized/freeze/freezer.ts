@@ -14,10 +14,13 @@ import type {
 } from '../../parse/index/read/units-after.ts';
 import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
 import type { Publishing, TargetMoment } from '../../translation/publishing/publishing.ts';
-import type { PublishableTarget } from '../../translation/work/publication/publishable-targets.ts';
+import type {
+  PublishableContainer,
+  PublishableTarget,
+  PublishedBefore,
+} from '../../translation/work/publication/publishable-targets.ts';
 import { createEditSpool, readEdits, type EditSpool } from './edit-spool.ts';
 import type { BlockedUnit, FrozenRelease, PublishPolicy } from './frozen-release.ts';
-import { planFreeze, type FreezeStep, type PlannedRelease } from './release-plan.ts';
 
 export interface FreezeRequest {
   readonly baseReleaseId: string;
@@ -29,8 +32,6 @@ export interface FreezeRequest {
   readonly workDirectory: string;
 }
 
-type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
-
 export interface Freezer {
   /**
    * Reads the units of those files of the official release that have targets, in the order of the parse index, and writes the edits
@@ -39,7 +40,7 @@ export interface Freezer {
    * @throws TaskError `text_not_indexed` and `tasks_not_built`, to be retried, while index and tasks are not those of the release;
    * `file_refused`; those of the exchange folder, of the parse index and of translation.db; the signal's reason
    */
-  freeze(request: FreezeRequest, context: RunContext): Promise<FrozenRelease>;
+  freeze(request: FreezeRequest, context: TaskContext): Promise<FrozenRelease>;
   /** Whether a localized release has exactly these texts, on the same base. */
   isRecordedAs(frozen: FrozenRelease, localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
   /** Records the texts of a frozen release under the name of a localized one. Call it before that becomes current. */
@@ -60,7 +61,6 @@ const MAX_RUNS = 3;
 const NO_LOSS: ReadonlySet<PublishOutcome> = new Set(['published', 'held', 'skipped']);
 const LISTED_UNITS = 100;
 
-/** Creates the freezer. */
 export function createFreezer(parse: FreezableIndex, publishing: Publishing): Freezer {
   return {
     freeze: async (request, context) => {
@@ -99,7 +99,7 @@ async function freezeOnce(
   publishing: Publishing,
   request: FreezeRequest,
   spool: EditSpool,
-  context: RunContext,
+  context: TaskContext,
 ): Promise<FrozenRelease | null> {
   const { baseReleaseId, translationFile, previousReleaseId: previous = null } = request;
   if (!(await parse.isCurrent(baseReleaseId))) {
@@ -160,8 +160,9 @@ class FreezeRun {
   }
 
   /** @returns the generation of the index; `null` when index or tasks are not those of the release */
-  async read({ signal, progress }: RunContext): Promise<number | null> {
+  async read(context: TaskContext): Promise<number | null> {
     const { baseReleaseId: releaseId, policy, previousReleaseId = null } = this.#request;
+    const { signal } = context;
     const beginning = { from: { position: 0, ordinal: 0 }, limit: 0, maxCharacters: 0 };
     const index = await this.#parse.unitsAfter(beginning, signal);
     if (index.releaseId !== releaseId) return null;
@@ -173,7 +174,7 @@ class FreezeRun {
     if (steps === null) return null;
     for (const step of steps) {
       if (step.kind === 'read') {
-        const onPage = (): void => progress(this.#read, total, 'entries', 'freezing texts');
+        const onPage = (): void => context.progress(this.#read, total, 'entries', 'freezing texts');
         if (!(await this.#readUnits(release, step, onPage, signal))) return null;
       } else {
         this.#read += step.units;
@@ -266,10 +267,88 @@ class FreezeRun {
 function blockedUnit(unit: IndexedUnit, target: PublishableTarget): BlockedUnit {
   return {
     destination: unit.destination,
-    archiveEntry: unit.archiveEntry,
-    unitId: unitIdText(unit.unitId),
-    taskId: target.taskId,
-    checks: target.blockedBy,
-    qaIdentity: target.qaIdentity,
+    archive_entry: unit.archiveEntry,
+    unit_id: unitIdText(unit.unitId),
+    task_id: target.taskId,
+    codes: target.blockedBy,
+    qa_identity: target.qaIdentity,
   };
+}
+
+interface PlannedFile {
+  readonly position: number;
+  readonly destination: string;
+  readonly containers: PublishableContainer[];
+}
+
+type FreezeStep =
+  /** The units of these files must be read, with their targets. */
+  | { readonly kind: 'read'; readonly first: number; readonly last: number }
+  /** A file without texts: its counts say everything. */
+  | {
+      readonly kind: 'count';
+      readonly destination: string;
+      readonly containers: readonly PublishableContainer[];
+      readonly units: number;
+    }
+  /** A file beyond the globs. */
+  | { readonly kind: 'exclude'; readonly units: number };
+
+interface PlannedRelease {
+  readonly releaseId: string;
+  readonly generation: number;
+  readonly previous: PublishedBefore | null;
+}
+
+/**
+ * Plans a freeze: most files of a release have no translation, and reading their units would be most of its time.
+ *
+ * @returns the steps in the order of the index; `null` when the tasks are not those of the release
+ */
+async function planFreeze(
+  moment: TargetMoment,
+  release: PlannedRelease,
+  isSelected: (destination: string) => boolean,
+  signal: AbortSignal,
+): Promise<readonly FreezeStep[] | null> {
+  const files: PlannedFile[] = [];
+  let afterTask: number | null = 0;
+  while (afterTask !== null) {
+    const page: Awaited<ReturnType<TargetMoment['containers']>> = await moment.containers(
+      { ...release, afterTask },
+      signal,
+    );
+    if (page === null) return null;
+    for (const container of page.items) addContainer(files, container);
+    afterTask = page.next;
+  }
+  const steps: FreezeStep[] = [];
+  for (const file of files) addStep(steps, file, isSelected(file.destination));
+  return steps;
+}
+
+function addContainer(files: PlannedFile[], container: PublishableContainer): void {
+  const last = files.at(-1);
+  if (last?.position === container.position) last.containers.push(container);
+  else {
+    const { position, destination } = container;
+    files.push({ position, destination, containers: [container] });
+  }
+}
+
+/** Files that are read and that are beside each other are read together. */
+function addStep(
+  steps: FreezeStep[],
+  { position, destination, containers }: PlannedFile,
+  isSelected: boolean,
+): void {
+  const hasTexts = containers.some((container) => container.hasTexts);
+  if (!isSelected || !hasTexts) {
+    const units = containers.reduce((sum, container) => sum + container.units, 0);
+    steps.push(isSelected ? { kind: 'count', destination, containers, units } : { kind: 'exclude', units });
+    return;
+  }
+  const last = steps.at(-1);
+  if (last?.kind === 'read') steps.splice(-1, 1, { ...last, last: position });
+  else steps.push({ kind: 'read', first: position, last: position });
 }

@@ -2,7 +2,7 @@ import type { GlobLists } from '../../../platform/config/glob-filter.ts';
 import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
 import type { UsableState } from '../../../domain/translation/unit-state.ts';
 import { countText } from '../../../domain/count-text.ts';
-import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
+import { TaskError } from '../../../engine/tasks/task.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 
 export interface FrozenContainer {
@@ -36,13 +36,14 @@ export interface PublishPolicy extends GlobLists {
   readonly minCoverage: number;
 }
 
+/** A unit with blocking findings, as results of tasks name it. */
 export interface BlockedUnit {
   readonly destination: string;
-  readonly archiveEntry: string | null;
-  readonly unitId: string;
-  readonly taskId: string;
-  readonly checks: readonly string[];
-  readonly qaIdentity: string | null;
+  readonly archive_entry: string | null;
+  readonly unit_id: string;
+  readonly task_id: string;
+  readonly codes: readonly string[];
+  readonly qa_identity: string | null;
 }
 
 interface DestinationCoverage {
@@ -78,7 +79,6 @@ interface PublishBlocker {
 
 const NAMED_UNITS = 20;
 
-/** Everything that blocks the publication of a release. */
 export function blockersOf(
   { counts, blocked }: FrozenRelease,
   { minState, minCoverage }: PublishPolicy,
@@ -126,31 +126,12 @@ export function requirePublishable(frozen: FrozenRelease, policy: PublishPolicy,
     : 'translate more, lower the demand, or send force';
   const advice = code === 'coverage_incomplete' ? `; ${remedy}` : '';
   throw new TaskError(code, `${message}${advice}`, {
-    details: { counts: frozen.counts, blocked: frozen.blocked.map(blockedFields) },
+    details: { counts: frozen.counts, blocked: frozen.blocked },
   });
 }
 
-/** A blocked unit as task results show it. */
-export function blockedFields({
-  destination,
-  archiveEntry,
-  unitId,
-  taskId,
-  checks,
-  qaIdentity,
-}: BlockedUnit): TaskResult {
-  return {
-    destination,
-    archive_entry: archiveEntry,
-    unit_id: unitId,
-    task_id: taskId,
-    codes: checks,
-    qa_identity: qaIdentity,
-  };
-}
-
-function nameOf({ unitId, checks, qaIdentity }: BlockedUnit): string {
-  return `${unitId} (${[...checks, ...(qaIdentity === null ? [] : [qaIdentity])].join(', ')})`;
+function nameOf({ unit_id, codes, qa_identity }: BlockedUnit): string {
+  return `${unit_id} (${[...codes, ...(qa_identity === null ? [] : [qa_identity])].join(', ')})`;
 }
 
 function describe(counts: PublishCounts, minState: UsableState): string {

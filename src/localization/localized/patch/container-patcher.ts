@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises';
 import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { processNames, type ContainerProcesses } from '../../parse/process/container-processes.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
 import type { PatchFileResult, PatchJob, PatchOutcome, PatchProgram } from './patch-file.ts';
+import { rm } from '../../../platform/files/file-changes.ts';
 
 export interface ContainerPatcher {
   /**
@@ -15,30 +15,15 @@ export interface ContainerPatcher {
   close(): void;
 }
 
-/**
- * Creates the patcher; its processes start with the first containers.
- *
- * @param options `rules`: those by which the official containers were parsed; `processes`: containers that are patched at a time;
- *   `scratchDirectory`: for temporary files; `memoryBytes`: most resident memory of a process; `timeoutMs`: for one container
- */
-export function createContainerPatcher(options: {
-  readonly rules: LoadedRules;
-  readonly processes: number;
-  readonly scratchDirectory: string;
-  readonly memoryBytes: number;
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly program?: URL | PatchProgram;
-}): ContainerPatcher {
+/** Creates the patcher; its processes start with the first containers. */
+export function createContainerPatcher(
+  options: ContainerProcesses & { readonly program?: URL | PatchProgram },
+): ContainerPatcher {
   const pool = createIsolatedPool<LoadedRules, PatchJob, never, PatchFileResult>({
     program: new URL('./patch-process.ts', import.meta.url),
     ...options,
     setup: options.rules,
-    names: {
-      work: 'patching',
-      timeoutSetting: 'parse.timeoutSeconds',
-      memorySetting: 'parse.memoryMebibytes',
-    },
+    names: processNames('patching'),
   });
   return {
     patch: async (job, signal) => {

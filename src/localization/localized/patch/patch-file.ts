@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { NOT_A_FILE, openFile, type ByteSource, type OpenFile } from '../../../formats/byte-source.ts';
@@ -16,6 +16,7 @@ import { patchContainer, type PatchContainer } from './write/patch-container.ts'
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { PatchErrorCode } from '../../../formats/patch/patch-error.ts';
 import { setFlagsFromString } from 'node:v8';
+import { closeSync, openSync, rmSync, writeSync } from '../../../platform/files/file-changes.ts';
 
 export interface PatchJob {
   readonly destination: string;
@@ -159,12 +160,10 @@ function openContainer(path: string): OpenFile {
   throw placedError(new FormatError('file_unreadable', `it is ${NOT_A_FILE}`), null);
 }
 
-interface Output {
+function createOutput(path: string): {
   write(chunk: Uint8Array): void;
   close(): void;
-}
-
-function createOutput(path: string): Output {
+} {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const descriptor = attempt(() => openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600));
   return {

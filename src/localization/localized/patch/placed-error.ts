@@ -2,7 +2,6 @@ import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes
 import { FormatError } from '../../../formats/format-error.ts';
 import { PatchError, type PatchErrorCode } from '../../../formats/patch/patch-error.ts';
 
-/** The reason why a container is not patched, with its place. */
 export class PlacedError extends Error {
   readonly code: PatchErrorCode | ParseErrorCode;
   /** The file inside of the container; `null` for the container itself. */

@@ -79,7 +79,6 @@ export async function publishContent(
   }
 }
 
-/** A published release as results of tasks show it. */
 export function publishedFields({
   release,
   unchanged,

@@ -1,11 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
 import { hit, type LocalizedChannel } from '../channel.ts';
 import {
-  blockedFields,
   blockersOf,
   requirePublishable,
   type FrozenRelease,
@@ -18,6 +16,7 @@ import { buildFiles } from './build-files.ts';
 import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
 import type { PublishArguments } from './publish-job.ts';
 import type { Replacements } from './stage-patches.ts';
+import { mkdir, rm } from '../../../platform/files/file-changes.ts';
 
 export const WORK_FOLDER = 'localized';
 
@@ -164,7 +163,7 @@ function dryRunOf(base: BaseRow, frozen: FrozenRelease, blockers: TaskResult['bl
     base_release_id: base.release_id,
     ...coverageFields(frozen.counts),
     blockers,
-    blocked_units: frozen.blocked.map(blockedFields),
+    blocked_units: frozen.blocked,
     containers: frozen.containers.length,
     files: frozen.containers
       .slice(0, FILES_MAX)

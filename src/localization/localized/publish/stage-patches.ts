@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Destination } from '../../../domain/release/destination.ts';
@@ -14,6 +13,7 @@ import type { LocalizedChannel } from '../channel.ts';
 import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
 import { findPatchFile, type PatchedFile } from './patch-manifest.ts';
 import { OPEN_REGULAR } from '../../../platform/files/open-regular.ts';
+import { createWriteStream, open, rm } from '../../../platform/files/file-changes.ts';
 
 const CONCURRENCY = 2;
 
@@ -73,7 +73,6 @@ export async function storeObject(
   return object;
 }
 
-/** Hashes a file for the store. */
 export async function hashFile(pool: HashPool, path: string, signal: AbortSignal): Promise<FileDigests> {
   const file = await open(path, OPEN_REGULAR);
   try {

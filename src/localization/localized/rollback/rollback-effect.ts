@@ -3,7 +3,7 @@ import type { ReleaseRepository } from '../../../releases/records/release-reposi
 import { TaskError } from '../../../engine/tasks/task.ts';
 import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import type { ChannelTexts } from '../channel.ts';
-import type { Rollback, RollbackRecords } from './rollback-records.ts';
+import type { Rollback, RollbackDecision, RollbackRecords } from './rollback-records.ts';
 
 /**
  * How far a rollback has come. `in_progress`: its task waits or runs. `without_effect`: its task has ended, and the release is current
@@ -16,8 +16,10 @@ export interface PublishingStop {
   readonly progress: RollbackProgress;
 }
 
-type Pointers = Pick<ReleaseRepository, 'pointer' | 'announcedOf'>;
-type Tasks = Pick<TaskEngine, 'get'>;
+interface ChannelRecords {
+  readonly releases: ReleaseRepository;
+  readonly rollbacks: RollbackRecords;
+}
 
 interface PublishedIds {
   readonly current: string | null;
@@ -39,11 +41,7 @@ function tookEffect(
  * The newest rollback after which automatic publishing is stopped; `null` when it is not. While its task waits or runs it is the
  * previous one, if there is one, which still stops it.
  */
-export function stopOf(sources: {
-  readonly releases: Pointers;
-  readonly rollbacks: Pick<RollbackRecords, 'stops'>;
-  readonly tasks: Tasks;
-}): PublishingStop | null {
+export function stopOf(sources: ChannelRecords & { readonly tasks: TaskEngine }): PublishingStop | null {
   const ids = publishedIds(sources.releases);
   const [newest, previous] = sources.rollbacks.stops().map((rollback) => ({
     rollback,
@@ -53,36 +51,29 @@ export function stopOf(sources: {
   return newest.progress === 'in_progress' && previous !== undefined ? previous : newest;
 }
 
-function progressOf(rollback: Rollback, ids: PublishedIds, tasks: Tasks): RollbackProgress {
+function progressOf(rollback: Rollback, ids: PublishedIds, tasks: TaskEngine): RollbackProgress {
   if (tookEffect(rollback, ids)) return 'in_effect';
   if (isLive(tasks, rollback)) return 'in_progress';
   const { from_release_id: from } = rollback;
   return from === ids.current || from === ids.announced ? 'without_effect' : 'overtaken';
 }
 
-/** Whether the task of a rollback waits or runs. */
-export function isLive(tasks: Tasks, { task_id: taskId }: Rollback): boolean {
+export function isLive(tasks: TaskEngine, { task_id: taskId }: Rollback): boolean {
   const { status = null } = tasks.get(taskId) ?? {};
   return status === 'queued' || status === 'running' || status === 'cancelling';
 }
 
 /** The rollback that took a release back, also one whose effect is not recorded; `null` when none did, or when it has become current again. */
 export function takenBackBy(
-  releases: Pointers,
+  releases: ReleaseRepository,
   rollbacks: RollbackRecords,
   releaseId: string,
-): ReturnType<RollbackRecords['takenBackBy']> {
+): RollbackDecision | null {
   const ids = publishedIds(releases);
   if (releaseId === ids.current) return null;
   const open = rollbacks.unrecorded();
   if (open?.from_release_id === releaseId && tookEffect(open, ids)) return open;
   return rollbacks.takenBackBy(releaseId);
-}
-
-interface EffectRecords {
-  readonly rollbacks: RollbackRecords;
-  readonly releases: Pointers;
-  readonly clock: Clock;
 }
 
 /**
@@ -91,21 +82,24 @@ interface EffectRecords {
  *
  * @throws the error of the database
  */
-export function recordEffect({ rollbacks, releases, clock }: EffectRecords): void {
+export function recordEffect({
+  rollbacks,
+  releases,
+  clock,
+}: ChannelRecords & { readonly clock: Clock }): void {
   const ids = publishedIds(releases);
   const open = rollbacks.unrecorded();
   if (open !== null && tookEffect(open, ids)) rollbacks.switched(open, unixSeconds(clock));
   if (ids.current !== null) rollbacks.reinstate(ids.current, unixSeconds(clock));
 }
 
-function publishedIds(releases: Pointers): PublishedIds {
+function publishedIds(releases: ReleaseRepository): PublishedIds {
   return {
     current: releases.pointer('localized')?.release_id ?? null,
     announced: releases.announcedOf('localized')?.release_id ?? null,
   };
 }
 
-/** Puts the units of a recorded rollback on hold. */
 export async function holdUnits(texts: ChannelTexts, rollback: Rollback): Promise<number> {
   const { from_release_id: from, to_release_id: to, reviewer, reason } = rollback;
   return await texts.hold({ from, to, reviewer, reason });
@@ -119,7 +113,7 @@ export async function holdUnits(texts: ChannelTexts, rollback: Rollback): Promis
  * @throws the error of the work on translations
  */
 export async function finishRollbacks(
-  channel: EffectRecords & { readonly texts: ChannelTexts },
+  channel: ChannelRecords & { readonly clock: Clock; readonly texts: ChannelTexts },
   isOpen: (rollback: Rollback) => boolean = () => true,
 ): Promise<void> {
   recordEffect(channel);
@@ -129,13 +123,8 @@ export async function finishRollbacks(
   }
 }
 
-interface WithdrawalRecords {
-  readonly releases: Pick<ReleaseRepository, 'pointer'>;
-  readonly rollbacks: Pick<RollbackRecords, 'stoppedBy'>;
-}
-
 /** The rollback since which the channel is withdrawn: nothing is current, and nothing was resumed. Otherwise `null`. */
-export function withdrawnBy({ releases, rollbacks }: WithdrawalRecords): Rollback | null {
+export function withdrawnBy({ releases, rollbacks }: ChannelRecords): Rollback | null {
   return releases.pointer('localized') === null ? rollbacks.stoppedBy() : null;
 }
 
@@ -146,7 +135,7 @@ export function withdrawnBy({ releases, rollbacks }: WithdrawalRecords): Rollbac
  * @returns no blocker, or one, as dry runs show it
  */
 export function withdrawalBlockers(
-  records: WithdrawalRecords,
+  records: ChannelRecords,
   { resume }: { readonly resume?: boolean | undefined },
 ): readonly { readonly code: 'release_rolled_back'; readonly message: string; readonly count: number }[] {
   const rollback = resume === true ? null : withdrawnBy(records);
@@ -157,7 +146,7 @@ export function withdrawalBlockers(
 
 /** Refuses a publish that does not resume while the channel is withdrawn. @throws TaskError `release_rolled_back` */
 export function requireNotWithdrawn(
-  records: WithdrawalRecords,
+  records: ChannelRecords,
   args: { readonly resume?: boolean | undefined },
 ): void {
   const [blocker] = withdrawalBlockers(records, args);

@@ -1,14 +1,20 @@
 import { allRows, oneRow, prepareAll, type SqlDatabase } from '../../../releases/records/sql.ts';
 
-/** A localized release that was taken back. Times are Unix seconds. */
-export interface Rollback {
+export interface RollbackDecision {
+  readonly at: number;
+  readonly reviewer: string | null;
+  readonly reason: string | null;
+}
+
+interface BegunRollback extends RollbackDecision {
   readonly task_id: string;
   readonly from_release_id: string;
   /** The release that is current instead; `null` when the channel was withdrawn. */
   readonly to_release_id: string | null;
-  readonly reviewer: string | null;
-  readonly reason: string | null;
-  readonly at: number;
+}
+
+/** A localized release that was taken back. Times are Unix seconds. */
+export interface Rollback extends BegunRollback {
   readonly switched_at: number | null;
   /** Units that were put on hold; `null` until that is done. */
   readonly held_units: number | null;
@@ -22,16 +28,16 @@ const BEGUN = ['task_id', 'from_release_id', 'to_release_id', 'reviewer', 'reaso
 export interface RollbackRecords {
   get(taskId: string): Rollback | null;
   /** Records a rollback before it takes effect. From then on automatic publishing is stopped. */
-  begin(rollback: Pick<Rollback, (typeof BEGUN)[number]>): void;
+  begin(rollback: BegunRollback): void;
   /** Records that it took effect, and that the release that is current instead counts as taken back no longer. */
-  switched(rollback: Pick<Rollback, 'task_id' | 'to_release_id'>, nowSeconds: number): void;
+  switched(rollback: Rollback, nowSeconds: number): void;
   /** The newest rollback when it was begun and its effect is not recorded; `null` otherwise. */
   unrecorded(): Rollback | null;
   finish(taskId: string, heldUnits: number): void;
   /** Rollbacks in effect whose units are not on hold yet, the oldest first. */
   unfinished(): readonly Rollback[];
   /** The rollback that took a release back; `null` when none did, or when it has become current again. */
-  takenBackBy(releaseId: string): Pick<Rollback, 'at' | 'reviewer' | 'reason'> | null;
+  takenBackBy(releaseId: string): RollbackDecision | null;
   reinstate(releaseId: string, nowSeconds: number): void;
   stoppedBy(): Rollback | null;
   /** The two newest rollbacks after which automatic publishing is stopped, the newest first. */
@@ -40,7 +46,6 @@ export interface RollbackRecords {
   resume(nowSeconds: number): boolean;
 }
 
-/** Creates the records. */
 export function createRollbackRecords(database: SqlDatabase): RollbackRecords {
   const statements = prepareAll(database, SQL);
   return {

@@ -2,19 +2,50 @@ import { hit, type LocalizedChannel } from '../channel.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { releaseTaskError } from '../../../releases/jobs/task-errors.ts';
-import { implementJob, type Job, callOf } from '../../../engine/tasks/job.ts';
-import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
-import { LOCALIZED_ROLLBACK_JOB, type RollbackArguments } from './rollback-job.ts';
-import type { Rollback } from './rollback-records.ts';
-import { planRollback, releaseChanged } from './rollback-target.ts';
-import { recordEffect, holdUnits } from './rollback-effect.ts';
+import {
+  implementJob,
+  type Job,
+  callOf,
+  type ArgumentsOf,
+  type JobDefinition,
+} from '../../../engine/tasks/job.ts';
+import { type TaskContext, type TaskResult, TaskError } from '../../../engine/tasks/task.ts';
+import type { Rollback, RollbackRecords } from './rollback-records.ts';
+import { recordEffect, holdUnits, takenBackBy } from './rollback-effect.ts';
 import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
+import {
+  publishedLast,
+  RELEASES_MAX,
+  type ReleaseRepository,
+} from '../../../releases/records/release-repository.ts';
+import { isKept, type ReleaseRow } from '../../../releases/records/release-row.ts';
+import { z } from 'zod';
+import { flag, releaseId } from '../../../contract/actions/field-schemas.ts';
+
+export const LOCALIZED_ROLLBACK_JOB = {
+  kind: 'localized-rollback',
+  summary:
+    'Makes an earlier localized release of the current official one current again, or withdraws the channel without one.',
+  lane: 'release',
+  scope: 'publish',
+  groups: [],
+  arguments: z.strictObject({
+    localized_release_id: releaseId.optional(),
+    from: releaseId.optional(),
+    dry_run: flag.default(false),
+  }),
+  resumable: true,
+  maxAttempts: 3,
+  storeLock: 'shared',
+} as const satisfies JobDefinition;
+
+type RollbackArguments = ArgumentsOf<typeof LOCALIZED_ROLLBACK_JOB>;
 
 /**
  * The task `localized-rollback`: makes an earlier localized release current again, or withdraws the channel. Each step is recorded,
  * so that an attempt after a crash continues with the same releases.
  */
-export function createRollbackTask(channel: LocalizedChannel): Job {
+export function rollbackJob(channel: LocalizedChannel): Job {
   return implementJob(LOCALIZED_ROLLBACK_JOB, async (context) => {
     try {
       return context.args.dry_run ? await tryRollback(channel, context) : await rollBack(channel, context);
@@ -157,7 +188,7 @@ async function switchRelease(
 }
 
 /** The control action `localized-rollback`: checks its request as far as possible now and queues the job. */
-export function createRollbackAction({ engine, releases, rollbacks }: LocalizedChannel): DefinedAction {
+export function rollbackAction({ engine, releases, rollbacks }: LocalizedChannel): DefinedAction {
   return defineAction(engine, 'localized-rollback', {
     job: ({ localized_release_id: wanted, args = {} }) =>
       callOf(LOCALIZED_ROLLBACK_JOB, { localized_release_id: wanted, ...args }),
@@ -165,4 +196,85 @@ export function createRollbackAction({ engine, releases, rollbacks }: LocalizedC
       planRollback(releases, rollbacks, { localized_release_id: wanted });
     },
   });
+}
+
+/**
+ * Decides what a rollback does. It takes back the release that was published last: the announced one, if there is one, otherwise the
+ * current one. Without a wanted release, the one that takes its place is the current one, when it is sound and only the announced one
+ * is taken back; otherwise the sound one that was current last. It is built on the current official release and was not taken back
+ * itself since.
+ *
+ * @param args the release that the caller wants instead, and the one that it takes back; default: the one that was published last
+ * @throws TaskError `nothing_to_roll_back`, `unknown_release`, `base_mismatch`, `release_changed`
+ */
+function planRollback(
+  releases: ReleaseRepository,
+  rollbacks: RollbackRecords,
+  args: { readonly localized_release_id?: string | undefined; readonly from?: string | undefined },
+): {
+  readonly from: ReleaseRow;
+  /** `null`: the channel is withdrawn. */
+  readonly to: ReleaseRow | null;
+} {
+  const { localized_release_id: wanted = null, from: expected = null } = args;
+  const current = releases.current('localized');
+  if (current === null) {
+    throw new TaskError('nothing_to_roll_back', 'no localized release is current');
+  }
+  const from = expected === current.release_id ? current : (publishedLast(releases, 'localized') ?? current);
+  if (expected !== null && from.release_id !== expected) throw releaseChanged(expected, from.release_id);
+  const baseId = releases.pointer('official')?.release_id ?? null;
+  if (wanted !== null) return { from, to: wantedTarget(releases, from, baseId, wanted) };
+  const earlier = releases
+    .list('localized', RELEASES_MAX)
+    .filter(
+      (release) =>
+        release.release_id !== from.release_id &&
+        release.base_release_id === baseId &&
+        (release.state === 'superseded' || release.state === 'current') &&
+        release.published_at !== null &&
+        takenBackBy(releases, rollbacks, release.release_id) === null,
+    )
+    .toSorted((a, b) => leftAt(b) - leftAt(a));
+  return { from, to: earlier[0] ?? null };
+}
+
+/** When a release was current last, Unix seconds. The one that is current now comes after all others. */
+function leftAt({ state, superseded_at: at }: ReleaseRow): number {
+  return state === 'current' ? Number.MAX_SAFE_INTEGER : (at ?? 0);
+}
+
+function releaseChanged(from: string, currentId: string | null): TaskError {
+  return new TaskError(
+    'release_changed',
+    `localized release ${from} is no longer current, so it was not taken back: ${currentId ?? 'none'} is; check it and roll back again`,
+  );
+}
+
+function wantedTarget(
+  releases: ReleaseRepository,
+  from: ReleaseRow,
+  baseId: string | null,
+  wanted: string,
+): ReleaseRow {
+  const target = releases.get('localized', wanted);
+  if (target === null || !isKept(target)) {
+    throw new TaskError(
+      'unknown_release',
+      `no localized release ${wanted} is kept; see the list of releases`,
+    );
+  }
+  if (target.base_release_id !== baseId) {
+    throw new TaskError(
+      'base_mismatch',
+      `localized release ${wanted} was made for ${target.base_release_id ?? 'no release'}, and ${baseId ?? 'none'} is the current official one`,
+    );
+  }
+  if (target.release_id === from.release_id) {
+    throw new TaskError(
+      'nothing_to_roll_back',
+      `localized release ${wanted} is the one that was published last, so it cannot take its own place`,
+    );
+  }
+  return target;
 }

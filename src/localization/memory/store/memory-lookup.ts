@@ -14,7 +14,6 @@ import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
 import { anyOf, candidates, createTrigramChoice } from './text-index.ts';
 import { identityBytes, sourceKeysOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
-/** A text to look up. */
 export interface MemoryLookup extends LanguagePair {
   readonly source_text: string;
   readonly context: Readonly<Record<string, string>>;
@@ -26,7 +25,6 @@ export interface MemoryLookup extends LanguagePair {
   readonly limit: number;
 }
 
-/** Finds the matches of a text, the best first. */
 export type FindMatches = (lookup: MemoryLookup) => MemoryMatch[];
 
 /** Longest text, in code points, to which similar ones are searched. Longer ones match when they are equal. */
@@ -34,7 +32,6 @@ const LONGEST_FUZZY = 2000;
 /** Most records of other contexts, and of one variant, that are looked at. */
 const MOST_VARIANTS = 64;
 
-/** Creates the lookup of a file. */
 export function createMemoryLookup(database: ReadableDatabase): FindMatches {
   const findExact = createExactLookup(database);
   const findVariants = createVariantLookup(database);

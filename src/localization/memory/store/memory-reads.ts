@@ -6,13 +6,17 @@ import { RECORDS, recordOf } from './record-rows.ts';
 
 type Summary = ReportBodyOf<'translation.memory.summary'>;
 
-/** The numbers of a summary. */
-export type MemoryCounts = Pick<Summary, 'counts' | 'pairs'>;
+export interface MemoryCounts {
+  readonly counts: Summary['counts'];
+  readonly pairs: Summary['pairs'];
+}
 
 /** Conflicts: groups of trusted records with one identity and several targets. */
-export type MemoryConflicts = Pick<ReportBodyOf<'translation.memory.conflicts'>, 'total' | 'groups'>;
+export interface MemoryConflicts {
+  readonly total: number;
+  readonly groups: ReportBodyOf<'translation.memory.conflicts'>['groups'];
+}
 
-/** One entry of the history of a record. */
 export interface HistoryEntry {
   /** Unix seconds. */
   readonly at: number;
@@ -33,14 +37,12 @@ export interface RecordPageQuery extends LanguagePair {
   readonly limit: number;
 }
 
-/** One page. */
 export interface RecordPage {
   readonly records: readonly MemoryRecord[];
   /** For the next page; `null` behind the last one. */
   readonly next: number | null;
 }
 
-/** Reads of a file that search nothing. */
 export interface MemoryReads {
   page(query: RecordPageQuery): RecordPage;
   record(recordId: string): MemoryRecord | null;
@@ -56,7 +58,6 @@ export interface MemoryReads {
 /** Most records of one group in a report. */
 const MOST_OF_GROUP = 1000;
 
-/** Creates the reads of a file. */
 export function createMemoryReads(database: ReadableDatabase): MemoryReads {
   const byId = database.prepare(`${RECORDS} WHERE record_id = ?`);
   const history = database.prepare(
@@ -120,10 +121,8 @@ export function createMemoryReads(database: ReadableDatabase): MemoryReads {
 }
 
 function createSoleTokens(database: ReadableDatabase): MemoryReads['soleTokens'] {
-  // A record of an earlier version tells by its origin whether a machine wrote it.
   const authorOf = database.prepare(
-    `SELECT id, coalesce(author_kind, CASE origin WHEN 'worker' THEN 'machine' END) AS kind, author_token_id
-     FROM record WHERE record_id = ?`,
+    'SELECT id, author_kind AS kind, author_token_id FROM record WHERE record_id = ?',
   );
   const confirmed = database.prepare(
     `SELECT DISTINCT token_id FROM record_history WHERE id = ? AND action = 'confirm' AND token_id IS NOT NULL`,

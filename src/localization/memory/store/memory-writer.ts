@@ -4,15 +4,11 @@ import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
 import { prepareInsert } from '../../../engine/database/insert-row.ts';
 import type { Database } from '../../../engine/database/sqlite-database.ts';
-import { createPairIds } from './pair-ids.ts';
-import { createTally } from './tally.ts';
 import { prefixOf } from './text-index.ts';
 import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
 /** A translation that may become a record. */
-export interface ProposedRecord extends LanguagePair {
-  /** The id of the record if a new one is made: `tm_` and a ULID. */
-  readonly record_id: string;
+export interface Proposal extends LanguagePair {
   readonly source_text: string;
   readonly target_text: string;
   readonly context: Readonly<Record<string, string>>;
@@ -21,14 +17,17 @@ export interface ProposedRecord extends LanguagePair {
   readonly author?: TargetAuthor;
 }
 
-/** The outcome of one proposed translation. */
+export interface ProposedRecord extends Proposal {
+  /** The id of the record if a new one is made: `tm_` and a ULID. */
+  readonly record_id: string;
+}
+
 export type ProposalOutcome =
   | { readonly outcome: 'added'; readonly record_id: string; readonly state: 'candidate' }
   /** A record with the same identity and target exists; its use was counted. */
   | { readonly outcome: 'known'; readonly record_id: string; readonly state: MemoryState }
   | { readonly outcome: 'refused'; readonly reason: string };
 
-/** A record with the identity and the target of a proposal. */
 export interface KnownRecord {
   readonly record_id: string;
   readonly state: MemoryState;
@@ -48,7 +47,6 @@ export interface MemoryWriter {
   propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
   /** The records that {@link propose} would know; `null` where it would add one. */
   known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[];
-  /** Counts one use of each record. */
   countUse(recordIds: readonly string[], at: number): void;
 }
 
@@ -59,7 +57,6 @@ const LONGEST_NAME = 4096;
 /** Longest context of a record as JSON, in UTF-16 units. */
 const LONGEST_CONTEXT = 65_536;
 
-/** Creates the writer of a file. */
 export function createMemoryWriter(database: Database): MemoryWriter {
   const insert = createInsert(database);
   const pairIdOf = createPairIds(database);
@@ -75,7 +72,7 @@ export function createMemoryWriter(database: Database): MemoryWriter {
 
   const knownOf = (
     { sourceKey, contextKey }: SourceKeys,
-    { identity, targetKey, target }: ReturnType<typeof ownKeysOf>,
+    { identity, targetKey, target }: OwnKeys,
   ): KnownRecord | null => {
     const rows = same.all(sourceKey, contextKey, identity, targetKey);
     const row = rows.find((each) => normalText(each['target_text'] as string) === target);
@@ -120,20 +117,20 @@ export function createMemoryWriter(database: Database): MemoryWriter {
   };
 }
 
-function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys) {
+interface OwnKeys {
+  readonly identity: Uint8Array;
+  readonly target: string;
+  readonly targetKey: number;
+}
+
+function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys): OwnKeys {
   const target = normalText(proposal.target_text);
   return { identity: identityBytes(proposal, keys), target, targetKey: targetKeyOf(target) };
 }
 
 function createInsert(
   database: Database,
-): (
-  record: ProposedRecord,
-  keys: SourceKeys,
-  own: ReturnType<typeof ownKeysOf>,
-  pairId: number,
-  at: number,
-) => void {
+): (record: ProposedRecord, keys: SourceKeys, own: OwnKeys, pairId: number, at: number) => void {
   const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
     target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id author_kind author_token_id created_at`;
   const insert = prepareInsert(database, 'record', columns.split(/\s+/));
@@ -183,4 +180,35 @@ function whyRefused({ source_text, target_text, context, provenance }: ProposedR
   }
   const json = JSON.stringify(context);
   return json.length > LONGEST_CONTEXT ? `the context has more than ${LONGEST_CONTEXT} characters` : null;
+}
+
+export function createTally(database: Database): {
+  /** Adds to the number of records; negative to take away. Calls belong into the transaction that changes the records. */
+  add(pairId: number, state: MemoryState, records: number): void;
+} {
+  const add = database.prepare(
+    `INSERT INTO tally (pair_id, state, records) VALUES (?, ?, ?)
+     ON CONFLICT (pair_id, state) DO UPDATE SET records = records + excluded.records`,
+  );
+  return {
+    add: (pairId, state, records) => {
+      add.run(pairId, state, records);
+    },
+  };
+}
+
+/** Gives the id of a pair of languages, and makes it when it is new. Calls belong into a transaction. */
+export function createPairIds(database: Database): (pair: LanguagePair) => number {
+  const insert = database.prepare(
+    'INSERT INTO pair (source_language, target_language) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
+  const select = database.prepare(
+    'SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?',
+  );
+  return ({ source_language, target_language }) => {
+    const found =
+      select.get(source_language, target_language) ??
+      (insert.run(source_language, target_language), select.get(source_language, target_language));
+    return Number(found?.['pair_id']);
+  };
 }

@@ -3,14 +3,12 @@ import type { MemoryProvenance, MemoryRecord, MemoryState } from '../../../domai
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The columns of a match. */
 export const MATCH_COLUMNS =
   'r.record_id, r.state, r.source_text, r.target_text, r.context_key, r.is_default';
 
 /** The columns of a whole record, with the table of pairs joined. */
 export const RECORDS = `SELECT r.*, p.source_language, p.target_language FROM record r JOIN pair p USING (pair_id)`;
 
-/** The match record of a row of {@link MATCH_COLUMNS}. */
 export function matchRecordOf(row: Row): MatchRecord {
   return {
     record_id: row['record_id'] as string,
@@ -22,7 +20,6 @@ export function matchRecordOf(row: Row): MatchRecord {
   };
 }
 
-/** The record of a row of {@link RECORDS}. */
 export function recordOf(row: Row): MemoryRecord {
   return {
     ...matchRecordOf(row),

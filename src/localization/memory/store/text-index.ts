@@ -25,7 +25,6 @@ const MOST_UNINDEXED = 2000;
  */
 export type IndexTexts = (most: number) => number;
 
-/** Creates the writer of the text indexes of a file. */
 export function createTextIndexWriter(database: Database): IndexTexts {
   const unindexed = database.prepare(
     `SELECT id, source_text, target_text FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id LIMIT ?`,
@@ -102,4 +101,35 @@ export function candidates(table: 'source_search' | 'target_search'): string {
 
 function quoted(trigram: string): string {
   return `"${trigram.replaceAll('"', '""')}"`;
+}
+
+/** Pages of the text index that one step merges: a step takes some milliseconds. */
+const PAGES_OF_STEP = 64;
+/** Most steps of one index in one run; the next run continues. */
+const MOST_STEPS = 10_000;
+
+/**
+ * The upkeep of a file: it merges the parts of the text indexes that many small writes left, so that searches stay fast, refreshes
+ * the statistics of the query planner, and writes the log back. It pauses after each step, and a stop loses nothing.
+ *
+ * Source: sqlite.org/fts5.html, "The 'merge' Command"; sqlite.org/pragma.html, optimize.
+ */
+export function* maintainIndexes(database: Database): Generator<void, void> {
+  const changes = database.prepare('SELECT total_changes() AS changes');
+  const changeCount = (): number => Number(changes.get()?.['changes']);
+  for (const table of ['source_search', 'target_search']) {
+    const merge = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`);
+    // A negative number begins a merge even where the parts are few.
+    let pages = -PAGES_OF_STEP;
+    for (let step = 0; step < MOST_STEPS; step += 1) {
+      const before = changeCount();
+      merge.run(pages);
+      if (changeCount() - before < 2) break;
+      pages = PAGES_OF_STEP;
+      yield;
+    }
+  }
+  database.prepare('PRAGMA optimize').all();
+  yield;
+  database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
 }

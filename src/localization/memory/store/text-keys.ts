@@ -12,17 +12,8 @@ export interface SourceKeys {
   readonly contextKey: string;
 }
 
-/** The keys of an indexed record, which are not needed for an exact lookup. */
-interface VariantKeys {
-  readonly widthKey: number;
-  /** `null` without a number. */
-  readonly numbersKey: number | null;
-}
-
-/** BLAKE3 of a text in UTF-8 as hexadecimal digits. */
 const digestHex: TextDigest = (text) => Buffer.from(blake3OfText(text)).toString('hex');
 
-/** The keys of a source text in a context. */
 export function sourceKeysOf(
   pair: LanguagePair,
   sourceText: string,
@@ -42,7 +33,14 @@ export function identityBytes(pair: LanguagePair, { normalized, contextKey }: So
 }
 
 /** The keys by which sources are found that differ in width or in numbers. */
-export function variantKeysOf(pair: LanguagePair, normalized: string): VariantKeys {
+export function variantKeysOf(
+  pair: LanguagePair,
+  normalized: string,
+): {
+  readonly widthKey: number;
+  /** `null` without a number. */
+  readonly numbersKey: number | null;
+} {
   const { masked, numbers } = maskNumbers(normalized);
   return {
     widthKey: keyOf(pair, foldWidth(normalized)),
@@ -50,7 +48,6 @@ export function variantKeysOf(pair: LanguagePair, normalized: string): VariantKe
   };
 }
 
-/** The key of a normalized target text. */
 export function targetKeyOf(normalized: string): number {
   return shortKey(normalized);
 }

@@ -1,8 +1,7 @@
 import { readCsv, type CsvOptions } from '../../../formats/csv/read-csv.ts';
 import { readJson } from '../../../formats/json/read-json.ts';
 import { decodedString, decodeText, type DecodedText } from '../../../formats/text/decode-text.ts';
-import { readLines } from '../../../formats/text/read-lines.ts';
-import type { ReadTarget } from '../../../formats/text/report-text.ts';
+import { readLines, type ReadTarget } from '../../../formats/text/report-text.ts';
 import type { ReadLimits, ReportPartError } from '../../../formats/value-visitor.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import { DOTTED_SYNTAX, POINTER_SYNTAX, type PathSyntax } from '../../../formats/collect/path-syntax.ts';
@@ -12,7 +11,6 @@ const TEXT_FORMATS = ['json', 'csv', 'tsv', 'text'] as const;
 
 export type TextFormat = (typeof TEXT_FORMATS)[number];
 
-/** Whether a format is that of a text file. */
 export function isTextFormat(format: string): format is TextFormat {
   return (TEXT_FORMATS as readonly string[]).includes(format);
 }
@@ -22,8 +20,7 @@ export function encodingOf({ encoding }: CompiledRule): 'cp932' | 'utf-16' | und
   return encoding === 'utf-8' ? undefined : encoding;
 }
 
-/** Creates the collector that a rule asks for. */
-export function createCollector(rule: CompiledRule, syntax: PathSyntax): TextCollector {
+export function collectorFor(rule: CompiledRule, syntax: PathSyntax): TextCollector {
   return new TextCollector({
     syntax,
     rowKeys: rule.rowKeys,
@@ -43,12 +40,10 @@ export function decodedValue(value: string | Uint8Array, rule: CompiledRule): De
   return typeof value === 'string' ? decodedString(value) : decodeText(value, encodingOf(rule));
 }
 
-/** How the paths of a format are written. */
 export function syntaxOf(format: TextFormat): PathSyntax {
   return format === 'json' ? POINTER_SYNTAX : DOTTED_SYNTAX;
 }
 
-/** How a table of a rule is written. */
 export function csvOptionsOf(format: 'csv' | 'tsv', { header }: CompiledRule): CsvOptions {
   return { delimiter: format === 'csv' ? ',' : '\t', header };
 }
@@ -72,7 +67,7 @@ export function collectText(
   rule: CompiledRule,
   { limits, reportPartError }: { readonly limits: ReadLimits; readonly reportPartError: ReportPartError },
 ): Collected {
-  const visitor = createCollector(rule, syntaxOf(format));
+  const visitor = collectorFor(rule, syntaxOf(format));
   readText(decoded, format, rule, { visitor, limits, reportPartError });
   return visitor.finish();
 }

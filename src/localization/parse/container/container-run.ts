@@ -32,7 +32,6 @@ export function tooDeep(): FormatError {
   return new FormatError('nesting_too_deep', `files are nested in more than ${MAX_DEPTH} files`);
 }
 
-/** The surroundings of reading a container. */
 export interface ContainerScope {
   readonly destination: string;
   readonly rules: RuleLookup;
@@ -59,7 +58,6 @@ export interface OutcomeCollector extends IssueSink {
   failure(format: string): ContainerOutcome;
 }
 
-/** Creates the collector of one container. */
 export function createOutcomeCollector(): OutcomeCollector {
   const issues: ParseIssue[] = [];
   const skipped: Partial<Record<SkipReason, number>> = {};
@@ -141,9 +139,23 @@ export function readWhole({ limits }: ContainerScope, { source }: Part): Buffer 
   throw new FormatError('container_limit_exceeded', message);
 }
 
-/** The location of a file as a whole. */
 export function locationOf({ entry }: { readonly entry: string | null }, format: string): PartLocation {
   return { archiveEntry: entry, pathId: null, classId: null, format };
+}
+
+/** Runs a step that reads one part of a container; `null`, with a report, when the part cannot be read. */
+export function attemptPart<Result>(
+  issues: IssueSink,
+  location: PartLocation,
+  step: () => Result,
+): Result | null {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    issues.report(location, error);
+    return null;
+  }
 }
 
 function shortened<T extends string | null>(text: T): T | string {

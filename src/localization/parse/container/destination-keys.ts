@@ -1,7 +1,7 @@
 import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { stableName, stableNames } from '../../../domain/text/stable-name.ts';
-import type { ParseIssue } from './parsed-container.ts';
-import { repeatedName } from './unique-keys.ts';
+import { type ParseIssue, repeatedName } from './parsed-container.ts';
+import { locationOf } from './container-run.ts';
 
 export interface DestinationKeys {
   keyOf(destination: string): string;
@@ -34,20 +34,10 @@ export function destinationKeys(
   );
   return {
     keyOf: (destination) => names.keyOf(destination),
-    ambiguity: (destination, format) =>
-      names.isAmbiguous(destination) ? ambiguousName(destination, format) : null,
-  };
-}
-
-function ambiguousName(destination: string, format: string): ParseIssue {
-  const { code, message } = repeatedName(destination);
-  return {
-    archiveEntry: null,
-    pathId: null,
-    classId: null,
-    format,
-    fieldPath: null,
-    code,
-    message,
+    ambiguity: (destination, format) => {
+      if (!names.isAmbiguous(destination)) return null;
+      const { code, message } = repeatedName(destination);
+      return { ...locationOf({ entry: null }, format), fieldPath: null, code, message };
+    },
   };
 }

@@ -11,9 +11,8 @@ import {
   type ContainerRun,
   type Part,
 } from './container-run.ts';
-import type { PartLocation } from './parsed-container.ts';
+import { type PartLocation, MAX_PATH, repeatedKey, uniqueTexts } from './parsed-container.ts';
 import type { Collected, CollectedText } from '../../../formats/collect/text-collector.ts';
-import { MAX_PATH, repeatedKey, uniqueTexts } from './unique-keys.ts';
 
 export interface TextOrigin {
   readonly run: ContainerRun;
@@ -61,7 +60,8 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
     else if (!rule.hasSourceScript(value)) run.skip('no_source_script');
     else if (!rule.isSelectedField(fieldPath)) run.skip('field_not_selected');
     else if (Buffer.byteLength(value) > run.limits.stringBytes) {
-      run.report(location, tooLarge(value, run.limits.stringBytes), fieldPath);
+      const message = `a string of ${Buffer.byteLength(value)} bytes is longer than ${run.limits.stringBytes}`;
+      run.report(location, new FormatError('field_too_large', message), fieldPath);
     } else {
       const keyPath = keyPrefix + text.keyPath;
       const length = Math.max(fieldPath.length, keyPath.length, location.archiveEntry?.length ?? 0);
@@ -102,7 +102,9 @@ async function parseField(origin: TextOrigin, text: CollectedText, format: RuleF
   }
   const { run, part, rule, location, fieldPrefix } = origin;
   if (fieldPrefix !== '') {
-    run.report(location, nestingUnsupported(found), fieldPrefix + text.fieldPath);
+    // The path to an entry names one field, not a field of a text file in a field.
+    const message = `a file of the format ${found} is in a field of a text file that is in a field itself`;
+    run.report(location, new FormatError('nesting_unsupported', message), fieldPrefix + text.fieldPath);
     return true;
   }
   const name = fieldFileName(location.pathId, text.fieldPath);
@@ -166,17 +168,6 @@ async function parseText(
 
 function contextName(name: string | null): string | null {
   return name !== null && name.length > MAX_CONTEXT ? null : name;
-}
-
-/** The path to an entry names one field, not a field of a text file in a field. */
-function nestingUnsupported(format: RuleFormat): FormatError {
-  const message = `a file of the format ${format} is in a field of a text file that is in a field itself`;
-  return new FormatError('nesting_unsupported', message);
-}
-
-function tooLarge(value: string, limit: number): FormatError {
-  const message = `a string of ${Buffer.byteLength(value)} bytes is longer than ${limit}`;
-  return new FormatError('field_too_large', message);
 }
 
 function guessText(value: string): TextFormat | 'unknown' {

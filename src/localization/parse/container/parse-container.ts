@@ -11,6 +11,7 @@ import { SNIFFED_BYTES, sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule, CompiledRules, RuleLookup } from '../rules/compile-rules.ts';
 import { isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
 import {
+  attemptPart,
   createOutcomeCollector,
   locationOf,
   MAX_DEPTH,
@@ -24,20 +25,23 @@ import {
 } from './container-run.ts';
 import { parseFlatBuffer, parseSqlite } from './parse-tables.ts';
 import { parseUnity } from './parse-unity.ts';
-import { type ContainerOutcome, type ParsedUnit, joinKeyPath, failedContainer } from './parsed-container.ts';
+import {
+  type ContainerOutcome,
+  type ParsedUnit,
+  joinKeyPath,
+  failedContainer,
+  repeatedName,
+} from './parsed-container.ts';
 import { createUnitEmitter, type UnitEmitter } from './unit-emitter.ts';
 import { emitTexts } from './emit-texts.ts';
 import { compareDestinations } from '../../../domain/release/destination.ts';
 import { stableNames } from '../../../domain/text/stable-name.ts';
-import { openZip, type ZipArchive } from '../../../formats/zip/open-zip.ts';
-import type { ZipEntry } from '../../../formats/zip/zip-directory.ts';
-import { repeatedName } from './unique-keys.ts';
+import { openZip } from '../../../formats/zip/open-zip.ts';
 import { messageOf } from '../../../platform/errors.ts';
 
-export interface Container {
+interface VisitedContainer {
   readonly source: ByteSource;
   readonly destination: string;
-  readonly destinationKey: string;
   readonly scratchDirectory: string;
 }
 
@@ -49,7 +53,12 @@ const MAX_CONTAINER_BYTES = 2 * 1024 * 1024 * 1024;
  * @param sendUnits takes the units in bounded batches, in the order of archive entry, object and position
  */
 export async function parseContainer(
-  { source, destination, destinationKey, scratchDirectory }: Container,
+  {
+    source,
+    destination,
+    destinationKey,
+    scratchDirectory,
+  }: VisitedContainer & { readonly destinationKey: string },
   rules: CompiledRules,
   sendUnits: (units: readonly ParsedUnit[]) => Promise<void>,
 ): Promise<ContainerOutcome> {
@@ -60,7 +69,7 @@ export async function parseContainer(
 
 /** Hands over the texts of a container as they are found. Errors are part of the outcome. */
 export async function visitContainer(
-  { source, destination, scratchDirectory }: Omit<Container, 'destinationKey'>,
+  { source, destination, scratchDirectory }: VisitedContainer,
   rules: RuleLookup,
   collector: OutcomeCollector,
   emitter: UnitEmitter,
@@ -200,40 +209,23 @@ async function parseArchive(run: ContainerRun, part: Part, rule: CompiledRule): 
       continue;
     }
     if (stable.isAmbiguous(entry.name)) run.report(locationOf(names, 'zip'), repeatedName(entry.name));
-    const bytes = readEntry(run, names, archive, entry, rule.password(names.entry));
+    const bytes = attemptPart(run, locationOf(names, 'zip'), () =>
+      archive.readEntry(entry, rule.password(names.entry) ?? undefined),
+    );
     if (bytes === null) continue;
     await run.parsePart({ source: bytesSource(bytes), name: entry.name, ...names, depth: part.depth + 1 });
   }
 }
 
-function readEntry(
-  run: ContainerRun,
-  part: { readonly entry: string | null },
-  archive: ZipArchive,
-  entry: ZipEntry,
-  password: Uint8Array | null,
-): Buffer | null {
-  try {
-    return archive.readEntry(entry, password ?? undefined);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    run.report(locationOf(part, 'zip'), error);
-    return null;
-  }
-}
-
-interface ContainerFile {
+export interface ContainerJob {
   readonly path: string;
   readonly destination: string;
   readonly destinationKey: string;
-  readonly scratchDirectory: string;
 }
-
-export type ContainerJob = Omit<ContainerFile, 'scratchDirectory'>;
 
 /** Parses a file. A file that cannot be read is an outcome, not an error. @param sendUnits takes the units in bounded batches */
 export async function parseContainerFile(
-  { path, ...container }: ContainerFile,
+  { path, ...container }: ContainerJob & { readonly scratchDirectory: string },
   rules: CompiledRules,
   sendUnits: (units: readonly ParsedUnit[]) => Promise<void>,
 ): Promise<ContainerOutcome> {

@@ -1,4 +1,3 @@
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ByteSource } from '../../../formats/byte-source.ts';
 import { createStringCodec } from '../../../formats/codecs/string-codec.ts';
@@ -7,18 +6,26 @@ import { visitFlatBuffer, type FlatBufferOptions } from '../../../formats/flatbu
 import { FormatError } from '../../../formats/format-error.ts';
 import { visitSqlite } from '../../../formats/sqlite/visit-sqlite.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { createCollector } from './collect-text.ts';
+import { collectorFor } from './collect-text.ts';
 import { locationOf, readWhole, type ContainerRun, type ContainerScope, type Part } from './container-run.ts';
 import { emitTexts, type TextOrigin } from './emit-texts.ts';
 import { DOTTED_SYNTAX } from '../../../formats/collect/path-syntax.ts';
 import { joinKeyPath } from './parsed-container.ts';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from '../../../platform/files/file-changes.ts';
 
 const COPY_BYTES = 1024 * 1024;
 
 /** Parses a FlatBuffers table by the schema of its rule. @throws FormatError when the table cannot be read */
 export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
   const location = locationOf(part, 'flatbuffers');
-  const collector = createCollector(rule, DOTTED_SYNTAX);
+  const collector = collectorFor(rule, DOTTED_SYNTAX);
   visitFlatBuffer(readWhole(run, part), schemaOf(rule), collector, {
     limits: run.limits,
     reportPartError: (error, path) => {
@@ -36,7 +43,7 @@ export async function parseFlatBuffer(run: ContainerRun, part: Part, rule: Compi
  */
 export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledRule): Promise<void> {
   const location = locationOf(part, 'sqlite');
-  const collector = createCollector(rule, DOTTED_SYNTAX);
+  const collector = collectorFor(rule, DOTTED_SYNTAX);
   const copy = scratchCopy(run, part.source);
   try {
     visitSqlite(copy.path, collector, {
@@ -64,13 +71,14 @@ function tableOrigin(
   return { run, part, rule, location, keyPrefix: joinKeyPath([part.entryKey, '', '']), fieldPrefix: '' };
 }
 
-interface ScratchCopy {
+/** Copies a source to a file, for readers that need one. */
+export function scratchCopy(
+  { scratchDirectory }: ContainerScope,
+  source: ByteSource,
+): {
   readonly path: string;
   remove(): void;
-}
-
-/** Copies a source to a file, for readers that need one. */
-export function scratchCopy({ scratchDirectory }: ContainerScope, source: ByteSource): ScratchCopy {
+} {
   mkdirSync(scratchDirectory, { recursive: true, mode: 0o700 });
   const directory = mkdtempSync(join(scratchDirectory, 'sqlite-'));
   const remove = (): void => {
@@ -86,7 +94,6 @@ export function scratchCopy({ scratchDirectory }: ContainerScope, source: ByteSo
   return { path, remove };
 }
 
-/** The codec of the strings of a FlatBuffer. */
 export function codecOf(
   { rules }: ContainerScope,
   { codec: name }: CompiledRule,

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { FormatError } from '../../../formats/format-error.ts';
+import { readableOr } from '../../../formats/format-error.ts';
 import { readObjectName, type ObjectName } from '../../../formats/unity/read-object-name.ts';
 import type { SerializedFile, SerializedObject } from '../../../formats/unity/serialized-file.ts';
-import { CLASS_IDS } from '../../../formats/unity/serialized-types.ts';
+import { CLASS_IDS } from '../../../formats/unity/type-tree.ts';
 import {
   objectLimits,
   readObjectBytes,
@@ -10,14 +10,13 @@ import {
   visitObject,
 } from '../../../formats/unity/visit-object.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { createCollector } from './collect-text.ts';
-import { locationOf, type ContainerRun, type Part } from './container-run.ts';
+import { collectorFor } from './collect-text.ts';
+import { attemptPart, locationOf, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
-import { joinKeyPath, type PartLocation } from './parsed-container.ts';
+import { joinKeyPath, type PartLocation, repeatedName } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from '../../../formats/collect/path-syntax.ts';
 import type { Collected } from '../../../formats/collect/text-collector.ts';
-import { repeatedName } from './unique-keys.ts';
-import { attemptFile, filesOf, isBundle, openUnityFile } from './unity-files.ts';
+import { filesOf, isBundle, openUnityFile } from './unity-files.ts';
 
 export const TEXT_CLASSES: ReadonlyMap<number, string> = new Map([
   [CLASS_IDS.textAsset, 'unity.textasset'],
@@ -38,7 +37,7 @@ export async function parseUnity(run: ContainerRun, part: Part, rule: CompiledRu
   const { files } = filesOf(run, part, run);
   for (const inner of files) {
     const open = (): SerializedFile => openUnityFile(run, rule, inner);
-    const file = files.length === 1 ? open() : attemptFile(run, inner, open);
+    const file = files.length === 1 ? open() : attemptPart(run, locationOf(inner, 'unity'), open);
     if (inner.isAmbiguous) run.report(locationOf(inner, 'unity'), repeatedName(inner.entry ?? ''));
     if (file !== null) await parseObjects(run, inner, rule, file);
   }
@@ -80,15 +79,13 @@ function collectObject(
     readonly location: PartLocation;
   },
 ): Collected | null {
-  const collector = createCollector(rule, DOTTED_SYNTAX);
-  try {
+  const collector = collectorFor(rule, DOTTED_SYNTAX);
+  const found = attemptPart(run, location, () => {
     visitObject(file, object, collector, objectLimits(object, run.limits));
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    run.report(location, error);
-    return null;
-  }
-  const { texts, dropped } = collector.finish();
+    return collector.finish();
+  });
+  if (found === null) return null;
+  const { texts, dropped } = found;
   const isSuspect = texts.some(({ value }) => typeof value === 'string' && value.includes('\uFFFD'));
   if (!isSuspect) return { dropped, texts };
   const bytes = readObjectBytes(file, object);
@@ -132,10 +129,5 @@ function quoted(name: string): string {
 
 /** The name of an object; one that cannot be read is reported when the whole object is read. */
 function nameOf(file: SerializedFile, object: SerializedObject): ObjectName {
-  try {
-    return readObjectName(file, object);
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    return { name: null, script: null };
-  }
+  return readableOr({ name: null, script: null }, () => readObjectName(file, object));
 }

@@ -1,8 +1,13 @@
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
 import { createDigestSet } from '../../../platform/hashing/digest-set.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import { joinKeyPath, UNIT_ID_BYTES, type ParsedUnit, type PartLocation } from './parsed-container.ts';
-import { repeatedKey } from './unique-keys.ts';
+import {
+  joinKeyPath,
+  UNIT_ID_BYTES,
+  type ParsedUnit,
+  type PartLocation,
+  repeatedKey,
+} from './parsed-container.ts';
 
 const BATCH_UNITS = 500;
 /** UTF-16 code units of one message. The thread that owns the index receives it, so a container must not make it large. */
@@ -33,22 +38,19 @@ export interface UnitEmitter {
   flush(): Promise<void>;
 }
 
-interface UnitEmitterOptions {
-  readonly destinationKey: string;
-  readonly send: (units: readonly ParsedUnit[]) => Promise<void>;
-  readonly report: (location: PartLocation, error: FormatError, fieldPath: string) => void;
-  readonly maxUnits?: number;
-  readonly maxCharacters?: number;
-}
-
-/** Creates the emitter of one container. */
 export function createUnitEmitter({
   destinationKey,
   send,
   report,
   maxUnits = MAX_UNITS,
   maxCharacters = MAX_CHARACTERS,
-}: UnitEmitterOptions): UnitEmitter {
+}: {
+  readonly destinationKey: string;
+  readonly send: (units: readonly ParsedUnit[]) => Promise<void>;
+  readonly report: (location: PartLocation, error: FormatError, fieldPath: string) => void;
+  readonly maxUnits?: number;
+  readonly maxCharacters?: number;
+}): UnitEmitter {
   const seen = createDigestSet();
   let batch: ParsedUnit[] = [];
   let characters = 0;
@@ -67,7 +69,10 @@ export function createUnitEmitter({
    * Names are unique where they are made: siblings by their names, texts of one object by {@link uniqueTexts}. This finds
    * what these rules missed; the earlier unit was handed over and keeps its id.
    */
-  const identify = (location: PartLocation, text: FoundText): Pick<ParsedUnit, 'keyPath' | 'unitId'> => {
+  const identify = (
+    location: PartLocation,
+    text: FoundText,
+  ): { readonly keyPath: string; readonly unitId: Uint8Array } => {
     const unitId = unitIdOf(destinationKey, text.keyPath);
     if (seen.add(unitId)) return { keyPath: text.keyPath, unitId };
     report(location, repeatedKey(), text.fieldPath);

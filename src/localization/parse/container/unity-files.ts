@@ -8,11 +8,17 @@ import { openSerializedFile, type SerializedFile } from '../../../formats/unity/
 import { isSerializedFile } from '../../../formats/unity/serialized-header.ts';
 import { readTypeTreeFile, type TypeTreeOf } from '../../../formats/unity/type-tree-file.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { locationOf, nestedName, type ContainerScope, type IssueSink, type Part } from './container-run.ts';
+import {
+  attemptPart,
+  locationOf,
+  nestedName,
+  type ContainerScope,
+  type IssueSink,
+  type Part,
+} from './container-run.ts';
 
 const SIGNATURE_BYTES = 16;
 
-/** Whether a file of Unity is a bundle, and not a serialized file. */
 export function isBundle({ source }: Part): boolean {
   return isUnityBundle(source.read(0, Math.min(SIGNATURE_BYTES, source.size)));
 }
@@ -41,7 +47,9 @@ export function filesOf(
     const source = bundle.open(node);
     const isLast = unreadable === bundle.nodes.length - 1;
     const check = (): boolean => isSerializedFile(source);
-    const found = isLast ? check() : attemptFile(issues, nestedName(part, node.name, node.name), check);
+    const found = isLast
+      ? check()
+      : attemptPart(issues, locationOf(nestedName(part, node.name, node.name), 'unity'), check);
     if (found === null) unreadable += 1;
     else if (found) files.push({ node, source });
   }
@@ -72,21 +80,6 @@ export function openUnityFile(
     throw new FormatError('bundle_invalid', 'another file in the bundle has its name');
   }
   return openSerializedFile(part.source, { limits, typeTreeOf: configuredTypeTrees(limits.depth, rule) });
-}
-
-/** Runs a step of one file of a bundle; `null`, with a report, after an error. */
-export function attemptFile<Result>(
-  issues: IssueSink,
-  part: { readonly entry: string | null },
-  step: () => Result,
-): Result | null {
-  try {
-    return step();
-  } catch (error) {
-    if (!(error instanceof FormatError)) throw error;
-    issues.report(locationOf(part, 'unity'), error);
-    return null;
-  }
 }
 
 const TYPE_TREES = new WeakMap<Uint8Array, TypeTreeOf>();

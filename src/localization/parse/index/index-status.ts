@@ -25,36 +25,17 @@ const NOTHING_INDEXED: IndexStatus = {
   carry_over: null,
 };
 
-/** The fields of `parse.status` for the reported release. */
 export function statusOf(index: ReportedIndex | null): IndexStatus {
   if (index === null) return NOTHING_INDEXED;
   const { releaseId, generation, indexedAt, parserVersion, rulesDigest, totals } = index;
   return {
+    ...totals,
     release_id: releaseId,
     generation,
     indexed_at: indexedAt,
-    containers: totals.containers,
-    by_parse_status: totals.byParseStatus,
-    by_format: totals.byFormat,
-    units: totals.units,
-    errors: totals.errors,
-    warnings: totals.warnings,
-    errors_by_code: totals.errorsByCode,
-    skipped: totals.skipped,
-    seconds: totals.seconds,
-    bytes: totals.bytes,
     parser_version: parserVersion,
     rules_digest: Buffer.from(rulesDigest).toString('hex'),
-    carry_over: totals.carryOver === null ? null : carryOverFields(totals.carryOver),
   };
-}
-
-/** The counts of a carry-over as reports and task results show them. */
-export function carryOverFields({
-  previousReleaseId,
-  ...counts
-}: NonNullable<ReportedIndex['totals']['carryOver']>): NonNullable<IndexStatus['carry_over']> {
-  return { previous_release_id: previousReleaseId, ...counts };
 }
 
 /** Whether an index is the one of a release, made by this parser with these rules. */

@@ -1,21 +1,24 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import { createCarriedReader } from './read/carried-units.ts';
+import { createCarriedReader, createPageFinder } from './read/unit-segments.ts';
 import { copyContent } from './write/content-copier.ts';
 import { createContentReader } from './read/content-reader.ts';
 import { createContentWriter, type ContentWriter } from './write/content-writer.ts';
-import { createIndexCleanup, dropUnfinished, type IndexCleanup } from './write/index-cleanup.ts';
+import {
+  createIndexCleanup,
+  dropUnfinished,
+  type IndexCleanup,
+  beginRelease,
+} from './write/index-cleanup.ts';
 import { openIndexDatabase } from './index-database.ts';
 import type { MissingContents, ReleaseFiles } from './index-rows.ts';
 import { statusOf, type IndexStatus } from './index-status.ts';
 import { readParseErrors, type ParseErrorsBody } from './read/parse-errors.ts';
 import { completeRelease } from './write/release-completion.ts';
-import { beginRelease } from './write/release-run.ts';
 import { readReportedIndex, type ReportedIndex } from './read/reported-index.ts';
 import { readTextUnits, type TextUnitsPage } from './read/text-units.ts';
 import { readDifferences, type DifferencesQuery, type UnitDifferences } from './read/unit-differences.ts';
 import type { UnitQuery } from './read/unit-filter.ts';
 import { createUnitsAfterReader, type ReadUnitsAfter } from './read/units-after.ts';
-import { createPageFinder } from './read/unit-segments.ts';
 
 /**
  * The text units of releases, in an own database. Every call blocks; generators pause after bounded work, so that a thread

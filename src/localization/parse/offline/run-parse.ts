@@ -1,19 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { processBounds } from '../process/container-processes.ts';
+import { mkdtemp, rm } from '../../../platform/files/file-changes.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { usageError } from '../../../platform/terminal/usage-error.ts';
-import { destinationKeys } from '../container/destination-keys.ts';
-import { createContainerParser } from '../process/container-parser.ts';
-import { jsonPrinter } from './json-printer.ts';
-import { parseFiles, type ContainerSink } from './parse-files.ts';
+import { destinationKeys, type DestinationKeys } from '../container/destination-keys.ts';
+import { createContainerParser, type ContainerParser } from '../process/container-parser.ts';
+import {
+  jsonPrinter,
+  type ParsePrinter,
+  addOutcome,
+  emptyTotals,
+  type ParseTotals,
+  textPrinter,
+} from './parse-printer.ts';
 import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
-import { type ParsePrinter, addOutcome, emptyTotals, type ParseTotals } from './parse-printer.ts';
 import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
 import { readRulesFile, type RulesFile } from './read-rules-file.ts';
-import { textPrinter } from './text-printer.ts';
+import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
+import type { ContainerOutcome, ParsedUnit } from '../container/parsed-container.ts';
 
 interface ParseOutput {
   write(text: string, done?: (error?: Error | null) => void): unknown;
@@ -73,10 +80,9 @@ async function printUnits(
   const scratchDirectory = await mkdtemp(join(tmpdir(), 'slipway-parse-'));
   const processes = Math.min(configuration.processes, Math.max(1, files.length));
   const parser = createContainerParser({
+    ...processBounds(configuration),
     rules,
     processes,
-    memoryBytes: configuration.memoryMebibytes * 1024 * 1024,
-    timeoutMs: configuration.timeoutSeconds * 1000,
     scratchDirectory,
     clock,
   });
@@ -155,4 +161,56 @@ async function written(output: ParseOutput, text: string, signal: AbortSignal): 
 function refuse(io: ParseIo, problems: readonly string[]): number {
   for (const problem of problems) io.stderr.write(`slipway parse: ${problem.replaceAll(/[\r\n]+/g, ' ')}\n`);
   return PARSE_EXITS.usage;
+}
+
+interface ContainerSink {
+  /** At most 1,000 units of a container; the next ones come when it has taken them. */
+  units(destination: string, units: readonly ParsedUnit[]): Promise<void>;
+  outcome(destination: string, outcome: ContainerOutcome): Promise<void>;
+}
+
+/**
+ * Parses files and hands over their units in the order of the files. A process that is ahead of its turn waits with its
+ * first units, so that the memory does not grow with the files.
+ *
+ * @throws the reason of the signal; errors of the sink
+ */
+export async function parseFiles(
+  {
+    files,
+    keys,
+    parser,
+    processes,
+  }: {
+    readonly files: readonly ReleaseFile[];
+    readonly keys: DestinationKeys;
+    readonly parser: ContainerParser;
+    readonly processes: number;
+  },
+  sink: ContainerSink,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = Promise.resolve();
+  await forEachConcurrently(files, processes, signal, async ({ path, destination }, either) => {
+    const turn = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    try {
+      const outcome = await parser.parse(
+        { path, destination, destinationKey: keys.keyOf(destination) },
+        async (units) => {
+          await turn;
+          await sink.units(destination, units);
+        },
+        either,
+      );
+      await turn;
+      either.throwIfAborted();
+      const ambiguity = keys.ambiguity(destination, outcome.format);
+      const issues = ambiguity === null ? outcome.issues : [...outcome.issues, ambiguity];
+      await sink.outcome(destination, { ...outcome, issues });
+    } finally {
+      resolve();
+    }
+  });
 }

@@ -1,10 +1,9 @@
 import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
 import type { ContainerJob } from '../container/parse-container.ts';
 import { failedContainer, type ContainerOutcome, type ParsedUnit } from '../container/parsed-container.ts';
 import type { LoadedRules } from '../rules/load-rules.ts';
-import type { ParseProgram } from './parse-program.ts';
-import { unpackUnits, type UnitBatch } from './unit-batch.ts';
+import { processNames, type ContainerProcesses } from './container-processes.ts';
+import { type ParseProgram, unpackUnits, type UnitBatch } from './parse-program.ts';
 
 export interface ContainerParser {
   /**
@@ -25,30 +24,15 @@ export interface ContainerParser {
   close(): void;
 }
 
-/**
- * Creates a parser; its processes start with the first containers.
- *
- * @param options `processes`: containers that are parsed at a time; `scratchDirectory`: for temporary files; `memoryBytes`: most
- *   resident memory of each process; `timeoutMs`: longest time for one container, without the time that `onUnits` takes
- */
-export function createContainerParser(options: {
-  readonly rules: LoadedRules;
-  readonly processes: number;
-  readonly scratchDirectory: string;
-  readonly memoryBytes: number;
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly program?: URL | ParseProgram;
-}): ContainerParser {
+/** Creates a parser; its processes start with the first containers. The time for a container is without that of `onUnits`. */
+export function createContainerParser(
+  options: ContainerProcesses & { readonly program?: URL | ParseProgram },
+): ContainerParser {
   const pool = createIsolatedPool<LoadedRules, ContainerJob, UnitBatch, ContainerOutcome>({
     program: new URL('./parse-process.ts', import.meta.url),
     ...options,
     setup: options.rules,
-    names: {
-      work: 'parsing',
-      timeoutSetting: 'parse.timeoutSeconds',
-      memorySetting: 'parse.memoryMebibytes',
-    },
+    names: processNames('parsing'),
   });
   return {
     parse: async (job, onUnits, signal) => {

@@ -10,9 +10,15 @@ import type { ParseConfiguration, ParseRule } from './parse-config.ts';
 import { compileConstraints } from './text-constraints.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 
+interface RuleSettings {
+  readonly rules: readonly ParseRule[];
+  readonly sourceScript: ParseConfiguration['sourceScript'];
+  readonly stableNames: readonly string[];
+}
+
 /** The rules with the contents of the files that they name. Plain data, so that it can be sent to another process. */
 export interface LoadedRules {
-  readonly configuration: Pick<ParseConfiguration, 'rules' | 'sourceScript' | 'stableNames'>;
+  readonly configuration: RuleSettings;
   /** Contents of secrets by name, and of schemas, type trees and character sets by path. */
   readonly secrets: ReadonlyMap<string, Uint8Array>;
   readonly files: ReadonlyMap<string, Uint8Array>;
@@ -103,7 +109,6 @@ async function readNamed(path: string, setting: string, problems: string[]): Pro
 /** A rule without the parts that only translations depend on; the rest decides which texts are found. */
 export type ParsingPart = Omit<ParseRule, 'limits' | 'charset' | 'tags' | 'repetitions'>;
 
-/** The {@link ParsingPart} of a rule. */
 export function parsingPart(rule: ParseRule): ParsingPart {
   const { limits: _limits, charset: _charset, tags: _tags, repetitions: _repetitions, ...rest } = rule;
   return rest;

@@ -1,6 +1,6 @@
+import { isRecord } from '../../../domain/is-record.ts';
 import { z } from 'zod';
 import { SOURCE_SCRIPTS } from '../../../domain/text/source-script.ts';
-import { isMapping } from '../../../platform/config/configuration-key.ts';
 import { globSchema } from '../../../platform/config/glob-schema.ts';
 
 /** The formats that a rule can name. `auto`: told by the first bytes, then by the name. `skip`: the file has no text. */
@@ -43,7 +43,7 @@ export const textLimitsSchema = z.strictObject({
 });
 
 /** For checks that also run when other parts of the value are wrong, so that every problem is reported together. */
-const ALWAYS = { when: ({ value }: { readonly value: unknown }) => isMapping(value) };
+const ALWAYS = { when: ({ value }: { readonly value: unknown }) => isRecord(value) };
 
 const secretNames = z.object({
   secrets: z.record(z.string(), z.unknown()).catch({}),

@@ -164,23 +164,20 @@ function namedError(error: unknown): unknown {
 const RESERVED_BYTES = 8 * 1024 * 1024;
 
 /**
- * Creates a check that throws before the index fills the file system.
+ * Checks that the index does not fill the file system.
  *
  * @param directory on the file system of the index
- * @param statfs reads the file system
- * @returns throws an Error with the code `data_full`
+ * @throws Error with the code `data_full`
  */
-export function createSpaceCheck(
+export function checkSpace(
   directory: string,
   statfs: (path: string) => { readonly bavail: number; readonly bsize: number } = statfsSync,
-): () => void {
-  return () => {
-    const { bavail, bsize } = statfs(directory);
-    const free = bavail * bsize;
-    if (free >= RESERVED_BYTES) return;
-    const message = `${directory} has ${free} free bytes, and the index leaves ${RESERVED_BYTES} to the daemon`;
-    throw Object.assign(new Error(`${message}; ${DATA_FULL.advice}`), { code: DATA_FULL.code });
-  };
+): void {
+  const { bavail, bsize } = statfs(directory);
+  const free = bavail * bsize;
+  if (free >= RESERVED_BYTES) return;
+  const message = `${directory} has ${free} free bytes, and the index leaves ${RESERVED_BYTES} to the daemon`;
+  throw Object.assign(new Error(`${message}; ${DATA_FULL.advice}`), { code: DATA_FULL.code });
 }
 
 function identityOf(path: string): string | null {
@@ -188,12 +185,10 @@ function identityOf(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/** An error of an index that was replaced. */
 function indexError(code: string, reason: string): Error {
   return Object.assign(new Error(`${reason}; the next parse run fills the new index`), { code });
 }
 
-/** Whether an error says that the index was replaced during the call. */
 export function isIndexReplaced(error: unknown): boolean {
   return errorCode(error) === INDEX_REPLACED;
 }

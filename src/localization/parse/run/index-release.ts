@@ -16,18 +16,16 @@ import type { CompiledRules } from '../rules/compile-rules.ts';
 import { setImmediate } from 'node:timers/promises';
 import { MAX_BATCH_ROWS } from '../index/write/content-writer.ts';
 
-interface ReleaseFile {
-  readonly destination: string;
-  readonly blake3: Blake3Hex;
-  readonly size: number;
-  readonly path: string;
-}
-
 /** The files of a release, in the order of the manifest. They are made when they are asked for. */
 export interface FilesOfRelease {
   readonly length: number;
   /** @throws RangeError outside of 0 to `length - 1` */
-  at(position: number): ReleaseFile;
+  at(position: number): {
+    readonly destination: string;
+    readonly blake3: Blake3Hex;
+    readonly size: number;
+    readonly path: string;
+  };
 }
 
 interface ReleaseToIndex {
@@ -239,7 +237,6 @@ interface ContainerStore {
   finish(errors: readonly FoundError[], outcome: ContentOutcome): void;
 }
 
-/** Creates the store of the file at a position of a release. */
 export function createContainerStore(index: ParseIndex, indexId: number, position: number): ContainerStore {
   let contentId: number | null = null;
   let waiting: readonly ParsedUnit[] = [];

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from '../../../platform/files/file-changes.ts';
 import { dirname } from 'node:path';
 import type { SnapshotId } from '../../../domain/release/digest.ts';
 import { systemClock } from '../../../platform/process/clock.ts';
@@ -13,6 +13,7 @@ import type { TextUnitsPage } from '../index/read/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/read/unit-differences.ts';
 import type { UnitQuery } from '../index/read/unit-filter.ts';
 import type { UnitsAfter, UnitsAfterQuery } from '../index/read/units-after.ts';
+import { processBounds } from '../process/container-processes.ts';
 import { createContainerParser } from '../process/container-parser.ts';
 import { compileRules } from '../rules/compile-rules.ts';
 import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
@@ -24,10 +25,9 @@ import {
   type IndexProgress,
   takeSteps,
 } from './index-release.ts';
-import { createSpaceCheck, IndexHolder, type IndexReplacement } from './index-holder.ts';
+import { checkSpace, IndexHolder, type IndexReplacement } from './index-holder.ts';
 
-/** A release to index. */
-export interface IndexJob {
+interface IndexJob {
   /** Root of the snapshot volume. */
   readonly root: string;
   readonly releaseId: string;
@@ -40,7 +40,6 @@ export interface IndexJob {
   readonly keptReleases: readonly string[];
 }
 
-/** The state of the thread's index. */
 export interface ParseThreadStatus {
   readonly index: IndexStatus;
   /** The last time that another index took the place of this one, since the thread started; `null` when there was none. */
@@ -62,26 +61,20 @@ export interface ParseStore {
   differences(query: DifferencesQuery): UnitDifferences | null;
   /** Deletes the index of releases that are not listed; the one that reports show stays. */
   drop(keptReleases: readonly string[], context: CallContext): Promise<void>;
-  /** Ends the processes and closes the index. */
   close(): void;
 }
 
-/** The files of the thread. */
 export interface ParseThreadData {
   readonly indexPath: string;
   /** For temporary files; emptied when the thread starts. */
   readonly scratchDirectory: string;
 }
 
-const MEBIBYTE = 1024 * 1024;
-
-/** Opens the parse index. */
 export function createStore({ indexPath, scratchDirectory }: ParseThreadData): ParseStore {
   rmSync(scratchDirectory, { recursive: true, force: true });
   mkdirSync(scratchDirectory, { recursive: true, mode: 0o700 });
   const stopping = new AbortController();
   const opened = new IndexHolder(indexPath);
-  const checkSpace = createSpaceCheck(dirname(indexPath));
   let progress: IndexProgress | null = null;
   return {
     index: async (job, context) => {
@@ -92,7 +85,7 @@ export function createStore({ indexPath, scratchDirectory }: ParseThreadData): P
         const files = await readFiles(job, signal);
         return await opened.run(
           async (index, either) =>
-            await runJob({ job, files, index, scratchDirectory, checkSpace, progress: current }, either),
+            await runJob({ job, files, index, indexPath, scratchDirectory, progress: current }, either),
           signal,
         );
       } finally {
@@ -119,26 +112,29 @@ export function createStore({ indexPath, scratchDirectory }: ParseThreadData): P
   };
 }
 
-interface Run {
-  readonly job: IndexJob;
-  readonly files: FilesOfRelease;
-  readonly index: ParseIndex;
-  readonly scratchDirectory: string;
-  readonly checkSpace: () => void;
-  readonly progress: IndexProgress;
-}
-
 async function runJob(
-  { job, files, index, scratchDirectory, checkSpace, progress }: Run,
+  {
+    job,
+    files,
+    index,
+    scratchDirectory,
+    indexPath,
+    progress,
+  }: {
+    readonly job: IndexJob;
+    readonly files: FilesOfRelease;
+    readonly index: ParseIndex;
+    readonly scratchDirectory: string;
+    readonly indexPath: string;
+    readonly progress: IndexProgress;
+  },
   signal: AbortSignal,
 ): Promise<IndexedRelease> {
-  const { processes, memoryMebibytes, timeoutSeconds, stableNames } = job.configuration;
+  const { processes, stableNames } = job.configuration;
   const parser = createContainerParser({
+    ...processBounds(job.configuration),
     rules: job.rules,
-    processes,
     scratchDirectory,
-    memoryBytes: memoryMebibytes * MEBIBYTE,
-    timeoutMs: timeoutSeconds * 1000,
     clock: systemClock,
   });
   try {
@@ -149,7 +145,12 @@ async function runJob(
       rules: compileRules(job.rules),
       rulesDigest: rulesDigest(job.rules),
     };
-    const dependencies = { index, parser, processes, checkSpace };
+    const dependencies = {
+      index,
+      parser,
+      processes,
+      checkSpace: () => checkSpace(dirname(indexPath)),
+    };
     const done = await indexRelease(dependencies, release, progress, signal);
     await takeSteps(dropReleases(index, [job.releaseId, ...job.keptReleases]), signal);
     return done;

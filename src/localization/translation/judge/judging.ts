@@ -10,7 +10,7 @@ import { createTargetJudge, type TargetJudge } from './target-judge.ts';
 import { createTextRules, type TextRules } from './text-rules.ts';
 import { createUnitSource, type UnitsAfterPort, type UnitSource } from './unit-source.ts';
 
-/** The entrance of targets, wherever they come from: their units are read, they are judged, and the memory hears of them. */
+/** What every target goes through, wherever it comes from: its unit is read, it is judged, and offered to the memory. */
 export interface Judging {
   readonly judge: TargetJudge;
   readonly units: UnitSource;
@@ -23,15 +23,15 @@ export interface Judging {
 
 interface JudgingOptions {
   readonly unitsAfter: UnitsAfterPort;
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
-  readonly memory: Pick<TranslationMemory, 'propose'>;
+  readonly glossary: GlossaryPort;
+  readonly memory: TranslationMemory;
   readonly languages: () => LanguagePair;
   readonly configuration: () => ParseConfiguration;
   readonly termMissing: () => TermMissingRules;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }
 
-/** Assembles the entrance. */
+/** Assembles the judging of targets. */
 export function createJudging(options: JudgingOptions): Judging {
   const rules = createTextRules(options.configuration);
   const judge = createTargetJudge({ ...options, rules });

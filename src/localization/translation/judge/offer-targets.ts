@@ -7,7 +7,7 @@ import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { SourceUnit } from './unit-source.ts';
 import { contextOf } from './text-place.ts';
 
-interface OfferedTarget extends Pick<MemoryProvenance, 'provider' | 'provider_run_id' | 'task_id'> {
+interface OfferedTarget {
   /** The unit with its neighbours; read it with at least one on each side. */
   readonly source: SourceUnit;
   /** As reports write it. */
@@ -15,6 +15,9 @@ interface OfferedTarget extends Pick<MemoryProvenance, 'provider' | 'provider_ru
   readonly targetText: string;
   /** `null` when it is not known. */
   readonly author: TargetAuthor | null;
+  readonly provider: string | null;
+  readonly provider_run_id: string | null;
+  readonly task_id: string | null;
 }
 
 /** Offers stored targets to the Translation Memory as candidates. */
@@ -28,9 +31,9 @@ export interface TargetOffers {
 }
 
 interface TargetOffersOptions {
-  readonly memory: Pick<TranslationMemory, 'propose'>;
+  readonly memory: TranslationMemory;
   readonly languages: () => LanguagePair;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }
 
 /** Longest neighbour in a context, in UTF-16 code units: its beginning tells places apart. */

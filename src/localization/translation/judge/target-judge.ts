@@ -1,13 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FieldConstraints } from '../../../domain/text/checks/check-input.ts';
+import type { FieldConstraints, FieldEncoding } from '../../../domain/text/checks/check-input.ts';
+import { UTF_16, UTF_8 } from '../../../domain/text/checks/field-encodings.ts';
+import { CP932 } from '../../../formats/text/cp932-encoding.ts';
+import { blake3Hex } from '../../../platform/hashing/blake3.ts';
+import type { UnitDiagnosis } from '../../glossary/glossary-diagnosis.ts';
 import { checkTarget } from '../../../domain/text/checks/check-target.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { TermMissingRules } from '../../glossary/glossary-config.ts';
 import type { GlossaryPort } from '../../glossary/glossary.ts';
-import type { Finding, JudgedBy } from '../work/store/target-rows.ts';
-import { fieldConstraints, type JudgingRule } from './field-constraints.ts';
-import { judgedKey } from './judged-key.ts';
-import { glossaryFindings } from './glossary-findings.ts';
+import { containerKey, type Finding, type JudgedBy } from '../work/store/target-rows.ts';
+import type { CompiledRule } from '../../parse/rules/compile-rules.ts';
 import type { TextRules } from './text-rules.ts';
 import { contextOf, type TextPlace } from './text-place.ts';
 
@@ -39,7 +41,7 @@ interface Judgements {
   readonly judgements: readonly Judgement[];
 }
 
-/** Says what is wrong with targets: the one entrance for those of workers, people and files. */
+/** Finds what is wrong with targets of workers, people and files. */
 export interface TargetJudge {
   /**
    * Checks targets of one container against the constraints of their fields and the Glossary. The event loop has its turn after
@@ -51,7 +53,7 @@ export interface TargetJudge {
 }
 
 interface TargetJudgeOptions {
-  readonly glossary: Pick<GlossaryPort, 'diagnose'>;
+  readonly glossary: GlossaryPort;
   readonly rules: () => Promise<TextRules>;
   readonly languages: () => LanguagePair;
   readonly termMissing: () => TermMissingRules;
@@ -71,8 +73,8 @@ export function createTargetJudge({
     judge: async (texts, { wasProofread, glossaryPath, signal }) => {
       const pair = languages();
       // Read before the Glossary is asked: when they change meanwhile, the key is the old one, and the targets are judged again.
-      const settings = { termMissing: termMissing(), languages: pair, glossaryPath, wasProofread };
-      const { digest, ...compiled } = await rules();
+      const missing = termMissing();
+      const compiled = await rules();
       const constraintsOf = createConstraintLookup(compiled);
       const { generation, diagnoses } = await glossary.diagnose(
         {
@@ -114,8 +116,9 @@ export function createTargetJudge({
           qaIdentity: diagnosis.qa_identity,
         });
       }
+      const key = judgedKey(compiled.digest, generation, missing, pair, glossaryPath);
       const by = {
-        key: judgedKey({ ...settings, digest, generation }),
+        key: containerKey(key, wasProofread),
         generation: glossaryPath === undefined ? generation : null,
       };
       return { by, judgements };
@@ -124,14 +127,83 @@ export function createTargetJudge({
 }
 
 /** Looks up the constraints of fields. The rule of a container is searched once. */
-function createConstraintLookup({
-  ruleFor,
-}: Pick<TextRules, 'ruleFor'>): (place: TextPlace) => FieldConstraints {
-  const byContainer = new Map<string, JudgingRule>();
+function createConstraintLookup(rules: TextRules): (place: TextPlace) => FieldConstraints {
+  const byContainer = new Map<string, CompiledRule>();
   return ({ destination, archiveEntry, fieldPath }) => {
     const key = JSON.stringify([destination, archiveEntry]);
-    const rule = byContainer.get(key) ?? ruleFor(destination, archiveEntry);
+    const rule = byContainer.get(key) ?? rules.ruleFor(destination, archiveEntry);
     byContainer.set(key, rule);
     return fieldConstraints(rule, fieldPath);
   };
+}
+
+const ENCODINGS: Readonly<Record<CompiledRule['encoding'], FieldEncoding>> = {
+  'utf-8': UTF_8,
+  'utf-16': UTF_16,
+  cp932: CP932,
+};
+
+/** Formats whose strings are UTF-8, whatever the encoding of text files is. */
+const ALWAYS_UTF_8: ReadonlySet<CompiledRule['format']> = new Set(['unity', 'sqlite', 'flatbuffers']);
+
+function fieldConstraints(
+  { format, encoding, constraints }: CompiledRule,
+  fieldPath: string,
+): FieldConstraints {
+  const { charset, tags } = constraints;
+  return {
+    ...constraints.limitsFor(fieldPath),
+    encoding: ALWAYS_UTF_8.has(format) ? UTF_8 : ENCODINGS[encoding],
+    tagGrammar: tags,
+    ...(charset === null
+      ? {}
+      : { glyphs: { has: (codePoint) => charset.has(String.fromCodePoint(codePoint)) } }),
+  };
+}
+
+const MAX_FINDINGS = 20;
+/** Codes whose place is in the translation. */
+const IN_TARGET: ReadonlySet<string> = new Set(['forbidden_translation', 'untranslated_term_left']);
+
+/** The findings of a diagnosis, at most 20 of each code. A `glossary_override` accepts them, and a waiver does not. */
+function glossaryFindings({ diagnostics }: UnitDiagnosis): Finding[] {
+  const counts = new Map<string, number>();
+  const findings: Finding[] = [];
+  for (const { code, severity, span, message } of diagnostics) {
+    const count = (counts.get(code) ?? 0) + 1;
+    counts.set(code, count);
+    if (count > MAX_FINDINGS) continue;
+    const isInTarget = IN_TARGET.has(code);
+    findings.push({
+      check: code,
+      origin: 'glossary',
+      severity,
+      message,
+      waivable: false,
+      source_span: isInTarget ? null : span,
+      target_span: isInTarget ? span : null,
+    });
+  }
+  return findings;
+}
+
+/** Increase it when the checks of this program find something else than before: stored targets are judged again then. */
+const CHECKS_VERSION = 2;
+const KEY_DIGITS = 32;
+
+/**
+ * The name of the rules and the Glossary that a target is judged by.
+ *
+ * @param digest of the rules of containers
+ * @param glossaryPath the file of another Glossary than the main one
+ */
+function judgedKey(
+  digest: string,
+  generation: number,
+  termMissing: TermMissingRules,
+  languages: LanguagePair,
+  glossaryPath: string | undefined,
+): string {
+  const named = [CHECKS_VERSION, digest, generation, termMissing, languages, glossaryPath ?? null];
+  return blake3Hex(Buffer.from(JSON.stringify(named))).slice(0, KEY_DIGITS);
 }

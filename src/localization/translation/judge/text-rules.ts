@@ -6,7 +6,7 @@ import { loadRules } from '../../parse/rules/load-rules.ts';
 import type { ParseConfiguration, ParseRule } from '../../parse/rules/parse-config.ts';
 
 /** The rules of a configuration, as far as translations depend on them. */
-export interface TextRules extends Pick<CompiledRules, 'ruleFor'> {
+export interface TextRules extends CompiledRules {
   /** Another one for every change of a rule that can change a judgement. */
   readonly digest: string;
 }

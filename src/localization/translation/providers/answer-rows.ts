@@ -1,13 +1,15 @@
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import {
+  maskPlaceholders,
   restorePlaceholders,
-  type MaskedText,
   type MaskStyle,
+  type MaskedText,
 } from '../../../domain/translation/placeholder-mask.ts';
 import type { RowFailure } from './ask-until-settled.ts';
-import { ProviderTrouble } from './provider-failure.ts';
-import { memberOf, parsedOrTrouble } from './provider-http.ts';
+import { ProviderError } from './provider-failure.ts';
+import { memberOf, parsedOrError } from './provider-http.ts';
+import type { UnitToTranslate } from './provider.ts';
 
 /** Characters of the source that a row repeats, so that swapped rows are noticed. */
 export const ECHO_CHARACTERS = 12;
@@ -20,7 +22,7 @@ export interface AskedLine {
 }
 
 /** The first characters (code points) of a line. */
-export function echoOf(text: string): string {
+function echoOf(text: string): string {
   // A code point has at most two units.
   return Array.from(text.slice(0, ECHO_CHARACTERS * 2))
     .slice(0, ECHO_CHARACTERS)
@@ -34,7 +36,7 @@ export function answerSchema(lines: readonly AskedLine[]): object {
 
 /** The JSON Schema of an answer with a row for every line. @param members of a row beside the repeated beginning */
 export function rowsSchema(
-  lines: readonly Pick<AskedLine, 'id'>[],
+  lines: readonly { readonly id: string }[],
   members: Readonly<Record<string, object>>,
 ): object {
   const row = {
@@ -55,7 +57,7 @@ export function rowsSchema(
  * Reads the text of a model's answer: a JSON object, or a text with one inside.
  *
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
  */
 export function readAnswerRows(
   content: string,
@@ -85,14 +87,14 @@ export interface EchoedLine {
  *
  * @param readRow reads the rest of a row that repeats the beginning of its text
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderTrouble `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
  */
 export function readRows<Line extends EchoedLine, Value>(
   content: string,
   lines: readonly Line[],
   readRow: (row: unknown, line: Line) => Result<Value, RowFailure>,
 ): Map<string, Result<Value, RowFailure>> {
-  const answer = parsedOrTrouble(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
+  const answer = parsedOrError(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
   const rows = new Map<string, Result<Value, RowFailure>>();
   for (const line of lines) {
     const row = memberOf(answer, line.id);
@@ -132,7 +134,38 @@ function comparable(text: string): string {
 function objectIn(content: string): string {
   const [start, end] = [content.indexOf('{'), content.lastIndexOf('}')];
   if (start === -1 || end < start) {
-    throw new ProviderTrouble('answer_malformed', 'the answer has no JSON object');
+    throw new ProviderError('answer_malformed', 'the answer has no JSON object');
   }
   return content.slice(start, end + 1);
+}
+
+interface MaskedUnit {
+  readonly unit: UnitToTranslate;
+  readonly masked: MaskedText;
+}
+
+/**
+ * Masks the sources of units.
+ *
+ * @returns the units that can be sent in their order, and the failures of those that cannot, by unit id
+ */
+export function maskUnits(
+  units: readonly UnitToTranslate[],
+  style: MaskStyle,
+): {
+  readonly sendable: readonly MaskedUnit[];
+  readonly failed: ReadonlyMap<string, Result<string, RowFailure>>;
+} {
+  const sendable: MaskedUnit[] = [];
+  const failed = new Map<string, Result<string, RowFailure>>();
+  for (const unit of units) {
+    const masked = maskPlaceholders(unit.sourceText, style);
+    if (masked !== null) {
+      sendable.push({ unit, masked });
+      continue;
+    }
+    const message = 'the source has more different placeholders than tokens exist';
+    failed.set(unit.unitId, failure({ code: 'too_many_placeholders', message }));
+  }
+  return { sendable, failed };
 }

@@ -3,7 +3,7 @@ import { failure, type Result } from '../../../domain/result.ts';
 import type { TranslationOutcome, UnitToTranslate } from './provider.ts';
 import {
   PROVIDER_FAILURES,
-  ProviderTrouble,
+  ProviderError,
   type FailedUnit,
   type ProviderFailureCode,
 } from './provider-failure.ts';
@@ -23,7 +23,7 @@ export interface AnswerRows<Value = string> {
 /**
  * Sends one request.
  *
- * @throws ProviderTrouble; the reason of the signal
+ * @throws ProviderError; the reason of the signal
  */
 type AskOnce<Unit, Value> = (units: readonly Unit[]) => Promise<AnswerRows<Value>>;
 
@@ -39,7 +39,6 @@ interface Settled<Value> {
   readonly failures: readonly FailedUnit[];
 }
 
-/** How often a unit is asked alone. */
 const SINGLE_ATTEMPTS = 2;
 const NO_ROW: RowFailure = {
   code: 'answer_malformed',
@@ -88,7 +87,7 @@ export async function askUntilSettled<Unit extends { readonly unitId: string }, 
       });
       if (left.length > 0) askAgain(asked, left, (unitId) => failureOf(answer.rows.get(unitId)));
     } catch (error) {
-      if (!(error instanceof ProviderTrouble)) throw error;
+      if (!(error instanceof ProviderError)) throw error;
       const { code, message, retryAfterMs } = error;
       if (PROVIDER_FAILURES[code] === 'unit') {
         askAgain(asked, asked, () => ({ code, message }));
@@ -106,7 +105,10 @@ export async function askUntilSettled<Unit extends { readonly unitId: string }, 
 export async function translateUntilSettled(
   batches: Iterable<readonly UnitToTranslate[]>,
   ask: AskOnce<UnitToTranslate, string>,
-): Promise<Omit<TranslationOutcome, 'usage'>> {
+): Promise<{
+  readonly results: TranslationOutcome['results'];
+  readonly failures: readonly FailedUnit[];
+}> {
   const { results, failures } = await askUntilSettled(batches, async (units) => {
     const answer = await ask(units);
     return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };

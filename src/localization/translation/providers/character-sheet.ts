@@ -1,6 +1,6 @@
 import { readBoundedFile } from '../../../platform/files/files.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import { createRowScanner } from '../../../formats/csv/csv-rows.ts';
+import { createRowScanner } from '../../../formats/csv/read-csv.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import type { Character } from './provider.ts';
 
@@ -8,7 +8,7 @@ import type { Character } from './provider.ts';
 export type CharacterSheet = ReadonlyMap<string, Character>;
 
 /** A character sheet cannot be used. The message names the row. */
-export class CharacterSheetError extends Error {
+class CharacterSheetError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'CharacterSheetError';

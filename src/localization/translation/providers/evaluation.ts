@@ -38,10 +38,14 @@ export interface UnitToEvaluate {
 }
 
 /** Translations of one container, in their order. */
-export interface EvaluationRequest {
+export interface EvaluationSubject {
   readonly sourceLanguage: string;
   readonly targetLanguage: string;
   readonly units: readonly UnitToEvaluate[];
+}
+
+/** Asks for the evaluation of translations. */
+export interface EvaluationRequest extends EvaluationSubject {
   /** The account of the run, which all its requests share. */
   readonly spending: Spending;
   readonly signal: AbortSignal;
@@ -61,10 +65,10 @@ export interface EvaluationOutcome {
   readonly usage: Usage;
 }
 
-/** Reads translations and says what is wrong with them. It changes and accepts nothing. */
+/** Finds what is wrong with translations. It changes and accepts nothing. */
 export interface Evaluator {
   /** The usage of a request, estimated high and without a call. */
-  estimate(request: Omit<EvaluationRequest, 'spending' | 'signal'>): Usage;
+  estimate(subject: EvaluationSubject): Usage;
   /**
    * Evaluates translations. A failure of the provider is a failure of the units, never an error.
    *

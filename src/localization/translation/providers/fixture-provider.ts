@@ -9,8 +9,8 @@ import {
 } from './ask-until-settled.ts';
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble, type ProviderFailureCode } from './provider-failure.ts';
-import { LOCAL_STEP, type TranslationProvider, type UnitToTranslate } from './provider.ts';
+import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
+import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
 import { NO_USAGE, type Usage } from './spending.ts';
 
 const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailureCode>> = {
@@ -28,9 +28,11 @@ interface Script {
   left: number;
 }
 
-type Text = Pick<UnitToTranslate, 'unitId' | 'sourceText'>;
+interface Text {
+  readonly unitId: string;
+  readonly sourceText: string;
+}
 
-/** Items by unit and by source. */
 interface Lookup<Value> {
   readonly byUnit: Map<string, Value>;
   readonly bySource: Map<string, Value>;
@@ -63,13 +65,13 @@ export async function createFixtureProvider(
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
   const providerRunId = `fixture:${blake3}`;
 
-  /** Plays the failures of units. @throws ProviderTrouble */
+  /** Plays the failures of units. @throws ProviderError */
   const play = (units: readonly Text[]): void => {
     for (const { unitId, sourceText } of units) {
       const script = scripts.byUnit.get(unitId) ?? scripts.bySource.get(sourceText);
       if (script === undefined || script.left === 0) continue;
       script.left -= 1;
-      throw new ProviderTrouble(script.code, `the fixture plays the failure ${script.code}`);
+      throw new ProviderError(script.code, `the fixture plays the failure ${script.code}`);
     }
   };
   /** Answers a request from the items. */
@@ -91,7 +93,6 @@ export async function createFixtureProvider(
     model: null,
     promptDigest: null,
     stepSize: LOCAL_STEP,
-    hasPrices: false,
     estimate,
     translateBatch: async ({ units, signal }) => {
       signal.throwIfAborted();

@@ -1,20 +1,18 @@
 import { parseJsonAnswer } from '../../../platform/http/http-client.ts';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { MaskedText } from '../../../domain/translation/placeholder-mask.ts';
-import { restoredRow } from './answer-rows.ts';
+import { maskUnits, restoredRow } from './answer-rows.ts';
 import { translateUntilSettled, type AnswerRows } from './ask-until-settled.ts';
-import { maskUnits } from './mask-units.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import {
-  createProviderHttp,
   memberOf,
-  parsedOrTrouble,
+  parsedOrError,
+  postToProvider,
   rejected,
   type ProviderHttpOptions,
 } from './provider-http.ts';
 import type { TranslationProvider, TranslationRequest, UnitToTranslate } from './provider.ts';
-import { spend } from './spend.ts';
-import { addUsage, NO_USAGE, priced, type RequestEstimate, type Usage } from './spending.ts';
+import { NO_USAGE, addUsage, priced, spend, type RequestEstimate, type Usage } from './spending.ts';
 
 /**
  * Translates with a LibreTranslate server: arrays in, arrays out. It knows no glossary, no context and no length.
@@ -27,7 +25,6 @@ export function createLibreTranslateProvider(
 ): TranslationProvider {
   const { config, secrets } = options;
   const { limits, prices, mask: style } = config;
-  const http = createProviderHttp(options);
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
 
   const translate = async (
@@ -41,7 +38,7 @@ export function createLibreTranslateProvider(
       target: request.targetLanguage,
       format: 'text',
     };
-    const answer = await http.post({
+    const answer = await postToProvider(options, {
       path: 'translate',
       body: (key) => (key === null ? body : { ...body, api_key: key }),
       bearer: false,
@@ -49,15 +46,15 @@ export function createLibreTranslateProvider(
       signal: request.signal,
     });
     if (answer.status === 413) {
-      throw new ProviderTrouble('request_too_large', 'the provider answered with status 413');
+      throw new ProviderError('request_too_large', 'the provider answered with status 413');
     }
     if (answer.status >= 300) throw rejected(answer, secrets);
     const texts = memberOf(
-      parsedOrTrouble(() => parseJsonAnswer(answer)),
+      parsedOrError(() => parseJsonAnswer(answer)),
       'translatedText',
     );
     if (Array.isArray(texts) && texts.length === masked.length) return texts;
-    throw new ProviderTrouble('answer_malformed', 'the answer does not have one text for each source');
+    throw new ProviderError('answer_malformed', 'the answer does not have one text for each source');
   };
 
   const ask = async (
@@ -89,7 +86,6 @@ export function createLibreTranslateProvider(
     promptDigest: null,
     stepSize: size,
     evaluator: null,
-    hasPrices: prices.charactersPerMillion > 0,
     estimate: ({ units }) => {
       const usages = [...splitIntoBatches(units, size)].map((batch) => priced(estimateOf(batch), prices));
       return usages.reduce(addUsage, NO_USAGE);

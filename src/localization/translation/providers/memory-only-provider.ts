@@ -10,7 +10,6 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     promptDigest: null,
     stepSize: LOCAL_STEP,
     evaluator: null,
-    hasPrices: false,
     estimate: () => NO_USAGE,
     translateBatch: async ({ units, signal }) => {
       signal.throwIfAborted();

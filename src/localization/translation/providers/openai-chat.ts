@@ -2,21 +2,31 @@ import { parseJsonAnswer, type BoundedAnswer } from '../../../platform/http/http
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import type { Prompt } from './prompt.ts';
 import { ANSWER_FORMATS, type ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import {
-  createProviderHttp,
   memberOf,
-  parsedOrTrouble,
+  parsedOrError,
+  postToProvider,
   rejected,
   type ProviderHttpOptions,
 } from './provider-http.ts';
-import { shownRunId } from './run-id.ts';
-import { spend } from './spend.ts';
-import { addUsage, NO_USAGE, priced, type RequestEstimate, type Spending, type Usage } from './spending.ts';
+import {
+  addUsage,
+  NO_USAGE,
+  priced,
+  type RequestEstimate,
+  type RequestSize,
+  type Spending,
+  type Usage,
+  spend,
+} from './spending.ts';
 
-interface ChatQuestion {
+interface ChatPrompt {
   readonly prompt: Prompt;
   readonly answer: { readonly name: string; readonly schema: object };
+}
+
+interface ChatQuestion extends ChatPrompt {
   readonly estimate: RequestEstimate;
 }
 
@@ -34,22 +44,23 @@ interface ChatAnswer {
 export interface OpenAiChat {
   /** The needs of a question. @param answerTokens of the expected answer */
   estimate(
-    question: Omit<ChatQuestion, 'estimate'>,
+    question: ChatPrompt,
     needs: { readonly answerTokens: number; readonly characters: number },
   ): RequestEstimate;
   /** The usage of several questions together, with its price. */
-  total(questions: Iterable<Pick<ChatQuestion, 'estimate'>>): Usage;
+  total(questions: Iterable<ChatQuestion>): Usage;
   /**
    * Asks one question within the caps of its run.
    *
    * @param count is given what the request used
-   * @throws ProviderTrouble; the reason of the signal
+   * @throws ProviderError; the reason of the signal
    */
   ask(question: ChatQuestion, run: ChatRun, count: (usage: Usage) => void): Promise<ChatAnswer>;
 }
 
 const TOKENS_PER_REQUEST = 20;
 const REFUSAL_CHARACTERS = 200;
+const RUN_ID_CHARACTERS = 200;
 
 /**
  * Creates the questions to one server. The format that it accepts is remembered.
@@ -59,7 +70,6 @@ const REFUSAL_CHARACTERS = 200;
 export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
   const { config, secrets } = options;
   const { prices, maxAnswerTokens } = config;
-  const http = createProviderHttp(options);
   let formatIndex = ANSWER_FORMATS.indexOf(config.answerFormat);
 
   /** Asks in the format that the server is known to accept, and in simpler ones when it refuses. */
@@ -72,13 +82,13 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
     for (let index = formatIndex; ; index += 1) {
       const body = requestBody(config, question, index, longestAnswer);
       const call = { path: 'chat/completions', bearer: true, characters, signal };
-      const answer = await http.post({ ...call, body: () => body });
+      const answer = await postToProvider(options, { ...call, body: () => body });
       if (answer.status < 300) {
         formatIndex = index;
         return answer;
       }
       if (isTooLarge(answer)) {
-        throw new ProviderTrouble('request_too_large', `the provider answered with status ${answer.status}`);
+        throw new ProviderError('request_too_large', `the provider answered with status ${answer.status}`);
       }
       if (index + 1 >= ANSWER_FORMATS.length) throw rejected(answer, secrets);
     }
@@ -139,12 +149,12 @@ interface Completion {
   readonly message: unknown;
   readonly finish: unknown;
   readonly providerRunId: string | null;
-  readonly used: Pick<RequestEstimate, 'promptTokens' | 'answerTokens' | 'characters'>;
+  readonly used: RequestSize;
 }
 
 /** Reads a chat completion. A server that reports no usage is charged with the estimate. */
 function readCompletion(answer: BoundedAnswer, estimate: RequestEstimate): Completion {
-  const body = parsedOrTrouble(() => parseJsonAnswer(answer));
+  const body = parsedOrError(() => parseJsonAnswer(answer));
   const choices = memberOf(body, 'choices');
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const usage = memberOf(body, 'usage');
@@ -164,23 +174,23 @@ function readCompletion(answer: BoundedAnswer, estimate: RequestEstimate): Compl
   };
 }
 
-/** The text of a message. Throws ProviderTrouble when the model refused, was cut off or said nothing. */
+/** The text of a message. Throws ProviderError when the model refused, was cut off or said nothing. */
 function contentOf(message: unknown, finish: unknown, mask: (text: string) => string): string {
   const [content, refusal] = [memberOf(message, 'content'), memberOf(message, 'refusal')];
   if (typeof refusal === 'string' && refusal !== '') {
     const shown = mask(refusal)
       .replaceAll(/\p{Cc}+/gu, ' ')
       .slice(0, REFUSAL_CHARACTERS);
-    throw new ProviderTrouble('answer_refused', `the model refused: ${shown}`);
+    throw new ProviderError('answer_refused', `the model refused: ${shown}`);
   }
   if (finish === 'content_filter') {
-    throw new ProviderTrouble('answer_refused', 'the filter of the provider stopped the answer');
+    throw new ProviderError('answer_refused', 'the filter of the provider stopped the answer');
   }
   if (finish === 'length') {
-    throw new ProviderTrouble('answer_cut', 'the answer reached its longest length before it was complete');
+    throw new ProviderError('answer_cut', 'the answer reached its longest length before it was complete');
   }
   if (typeof content !== 'string' || content === '') {
-    throw new ProviderTrouble('answer_malformed', 'the answer has no text');
+    throw new ProviderError('answer_malformed', 'the answer has no text');
   }
   return content;
 }
@@ -188,4 +198,10 @@ function contentOf(message: unknown, finish: unknown, mask: (text: string) => st
 /** Whether a server says that the prompt does not fit the model; then a smaller one can. */
 function isTooLarge({ status, body }: BoundedAnswer): boolean {
   return status === 413 || body.includes('context_length_exceeded');
+}
+
+/** The id of an answer as records keep it; `null` for one that is missing, too long or not printable. */
+function shownRunId(id: unknown): string | null {
+  const isUsable = typeof id === 'string' && id.length <= RUN_ID_CHARACTERS && /^[\x21-\x7e]+$/.test(id);
+  return isUsable ? id : null;
 }

@@ -1,14 +1,13 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
-import { answerSchema, readAnswerRows } from './answer-rows.ts';
+import { answerSchema, maskUnits, readAnswerRows } from './answer-rows.ts';
 import { translateUntilSettled } from './ask-until-settled.ts';
-import { maskUnits } from './mask-units.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
-import { promptDigest, writePrompt, type PromptSubject } from './prompt.ts';
+import { promptDigest, writePrompt } from './prompt.ts';
 import type { ProviderHttpOptions } from './provider-http.ts';
-import type { TranslationProvider, UnitToTranslate } from './provider.ts';
-import { addUsage, NO_USAGE, type Usage } from './spending.ts';
+import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
+import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 
 /** Tokens around each line: its id, the repeated beginning, punctuation. */
 const TOKENS_PER_LINE = 40;
@@ -16,11 +15,11 @@ const TOKENS_PER_LINE = 40;
 /** Translates with a server that has the chat completions of OpenAI. */
 export function createOpenAiProvider(name: string, options: ProviderHttpOptions): TranslationProvider {
   const { config } = options;
-  const { limits, prices, mask: style, instructions = null } = config;
+  const { limits, mask: style, instructions = null } = config;
   const chat = createOpenAiChat(options);
   const size = { units: limits.batchUnits, characters: limits.batchCharacters };
 
-  const prepare = (subject: PromptSubject, units: readonly UnitToTranslate[]) => {
+  const prepare = (subject: TranslationSubject, units: readonly UnitToTranslate[]) => {
     const { sendable, failed } = maskUnits(units, style);
     const lines = sendable.map(({ unit, masked }, index) => ({
       id: `u${index + 1}`,
@@ -47,8 +46,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     model: config.model ?? null,
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
-    hasPrices: prices.promptTokensPerMillion > 0 || prices.answerTokensPerMillion > 0,
-    evaluator: createOpenAiEvaluator(chat, { size, instructions }),
+    evaluator: createOpenAiEvaluator(chat, size, instructions),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
     translateBatch: async (request) => {

@@ -1,7 +1,7 @@
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { maskAlike, type MaskStyle } from '../../../domain/translation/placeholder-mask.ts';
 import { ECHO_CHARACTERS, type AskedLine } from './answer-rows.ts';
-import type { MemoryExample, TranslationRequest, UnitToTranslate } from './provider.ts';
+import type { MemoryExample, PromptSubject, UnitToTranslate } from './provider.ts';
 
 /** The texts for a language model. */
 export interface Prompt {
@@ -9,14 +9,10 @@ export interface Prompt {
   readonly user: string;
 }
 
-/** The languages and the characters of a prompt. */
-export type PromptSubject = Pick<TranslationRequest, 'sourceLanguage' | 'targetLanguage' | 'characters'>;
-
 interface PromptLine extends AskedLine {
   readonly unit: UnitToTranslate;
 }
 
-/** Examples of the memory for one line. */
 const MAX_EXAMPLES = 3;
 
 const TOKEN_EXAMPLE: Readonly<Record<MaskStyle, string>> = {

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
 
-/** The kinds of providers. */
 const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
 
 /** The kinds that need no configuration; a provider of that name exists for each. */
@@ -187,7 +186,6 @@ export const providersSchema = z
 /** One parsed provider. */
 export type ProviderConfiguration = z.output<typeof providerConfigurationSchema>;
 
-/** Providers that need no configuration. */
 const BUILT_IN: ReadonlyMap<string, ProviderConfiguration> = new Map(
   BUILT_IN_KINDS.map((kind) => [kind, providerConfigurationSchema.parse({ kind })]),
 );

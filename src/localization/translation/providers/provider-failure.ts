@@ -38,7 +38,7 @@ export interface FailedUnit {
 }
 
 /** A request got no answer that can be used, so that the failure is one of all its units. */
-export class ProviderTrouble extends Error {
+export class ProviderError extends Error {
   readonly code: ProviderFailureCode;
   readonly retryAfterMs: number | null;
 
@@ -48,7 +48,7 @@ export class ProviderTrouble extends Error {
     options: { readonly retryAfterMs?: number | null; readonly cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
-    this.name = 'ProviderTrouble';
+    this.name = 'ProviderError';
     this.code = code;
     this.retryAfterMs = options.retryAfterMs ?? null;
   }

@@ -8,7 +8,7 @@ import { JSON_MEDIA_TYPE } from '../../../contract/json/media-types.ts';
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError } from './provider-failure.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** The dependencies of every provider. */
@@ -38,82 +38,75 @@ interface ProviderCall {
   readonly signal: AbortSignal;
 }
 
-/** Sends requests to a provider. */
-export interface ProviderHttp {
-  /**
-   * Sends a request at the rate of the provider, and again while the provider is busy or in trouble.
-   *
-   * @returns an answer with status 200 to 299, 400, 413 or 422
-   * @throws ProviderTrouble for everything else; the reason of the signal
-   */
-  post(call: ProviderCall): Promise<BoundedAnswer>;
-}
-
 const BACKOFF = { baseMs: 500, capMs: 10_000 } as const;
 /** Statuses whose meaning depends on the kind of provider. */
 const FOR_THE_CALLER: ReadonlySet<number> = new Set([400, 413, 422]);
 const SHOWN_CHARACTERS = 200;
 
-/** Connects a provider with the network. The configuration must have a URL. */
-export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
-  const { config, rateLimit, clock, random, secrets, client } = options;
-  const { limits, tokenFile = null, url: base = '' } = config;
-  const root = base.endsWith('/') ? base : `${base}/`;
-
-  const readKey = async (): Promise<string | null> => {
-    if (tokenFile === null) return null;
+/**
+ * Sends a request at the rate of the provider, and again while the provider is busy or in trouble. The configuration must have a URL.
+ *
+ * @returns an answer with status 200 to 299, 400, 413 or 422
+ * @throws ProviderError for everything else; the reason of the signal
+ */
+export async function postToProvider(
+  options: ProviderHttpOptions,
+  call: ProviderCall,
+): Promise<BoundedAnswer> {
+  const { config, rateLimit, clock, random } = options;
+  const { attempts, longestWaitSeconds } = config.limits;
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      const key = await readTokenFile(tokenFile);
-      secrets.learn(key);
-      return key;
+      return await sendOnce(options, call);
     } catch (error) {
-      if (!(error instanceof TokenFileError)) throw error;
-      throw new ProviderTrouble('provider_credentials', error.message, { cause: error });
+      if (!(error instanceof ProviderError)) throw error;
+      const { code, retryAfterMs } = error;
+      const wait = backoffMs(attempt, BACKOFF, random(), retryAfterMs);
+      if (code === 'provider_throttled') rateLimit.throttled(wait);
+      const isWorthIt = SENT_AGAIN.has(code) && attempt < attempts;
+      if (!isWorthIt || (retryAfterMs ?? 0) > longestWaitSeconds * 1000) throw error;
+      await clock.sleep(wait, call.signal);
     }
-  };
+  }
+}
 
-  const sendOnce = async (call: ProviderCall): Promise<BoundedAnswer> => {
-    await rateLimit.take(call.characters, call.signal);
-    const key = await readKey();
-    const answer = await client
-      .send({
-        url: new URL(call.path, root),
-        method: 'POST',
-        headers: { 'content-type': JSON_MEDIA_TYPE },
-        token: call.bearer ? key : null,
-        body: JSON.stringify(call.body(key)),
-        timeoutMs: limits.timeoutSeconds * 1000,
-        maxBytes: limits.answerBytes,
-        signal: call.signal,
-      })
-      .catch((error: unknown) => {
-        throw error instanceof HttpFailure ? troubleOfTransport(error) : error;
-      });
-    const { status } = answer;
-    if ((status >= 200 && status < 300) || FOR_THE_CALLER.has(status)) {
-      rateLimit.succeeded();
-      return answer;
-    }
-    throw troubleOfStatus(answer, secrets, clock.now());
-  };
+async function sendOnce(options: ProviderHttpOptions, call: ProviderCall): Promise<BoundedAnswer> {
+  const { config, rateLimit, clock, secrets, client } = options;
+  const { limits, url: base = '' } = config;
+  await rateLimit.take(call.characters, call.signal);
+  const key = await readKey(options);
+  const answer = await client
+    .send({
+      url: new URL(call.path, base.endsWith('/') ? base : `${base}/`),
+      method: 'POST',
+      headers: { 'content-type': JSON_MEDIA_TYPE },
+      token: call.bearer ? key : null,
+      body: JSON.stringify(call.body(key)),
+      timeoutMs: limits.timeoutSeconds * 1000,
+      maxBytes: limits.answerBytes,
+      signal: call.signal,
+    })
+    .catch((error: unknown) => {
+      throw error instanceof HttpFailure ? errorOfTransport(error) : error;
+    });
+  const { status } = answer;
+  if ((status >= 200 && status < 300) || FOR_THE_CALLER.has(status)) {
+    rateLimit.succeeded();
+    return answer;
+  }
+  throw errorOfStatus(answer, secrets, clock.now());
+}
 
-  return {
-    post: async (call) => {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await sendOnce(call);
-        } catch (error) {
-          if (!(error instanceof ProviderTrouble)) throw error;
-          const { code, retryAfterMs } = error;
-          const wait = backoffMs(attempt, BACKOFF, random(), retryAfterMs);
-          if (code === 'provider_throttled') rateLimit.throttled(wait);
-          const isWorthIt = SENT_AGAIN.has(code) && attempt < limits.attempts;
-          if (!isWorthIt || (retryAfterMs ?? 0) > limits.longestWaitSeconds * 1000) throw error;
-          await clock.sleep(wait, call.signal);
-        }
-      }
-    },
-  };
+async function readKey({ config, secrets }: ProviderHttpOptions): Promise<string | null> {
+  if (config.tokenFile === undefined) return null;
+  try {
+    const key = await readTokenFile(config.tokenFile);
+    secrets.learn(key);
+    return key;
+  } catch (error) {
+    if (!(error instanceof TokenFileError)) throw error;
+    throw new ProviderError('provider_credentials', error.message, { cause: error });
+  }
 }
 
 /** A request that timed out may have been carried out and paid for, so it is not sent again immediately. */
@@ -123,35 +116,33 @@ const SENT_AGAIN: ReadonlySet<string> = new Set([
   'provider_error',
 ]);
 
-function troubleOfTransport(cause: HttpFailure): ProviderTrouble {
+function errorOfTransport(cause: HttpFailure): ProviderError {
   const { code, message } = cause;
-  if (code === 'timeout') return new ProviderTrouble('provider_timeout', message, { cause });
-  if (code === 'unreachable') return new ProviderTrouble('provider_unreachable', message, { cause });
-  if (code === 'answer_too_large') return new ProviderTrouble('answer_too_large', message, { cause });
-  return new ProviderTrouble('answer_malformed', message, { cause });
+  if (code === 'timeout') return new ProviderError('provider_timeout', message, { cause });
+  if (code === 'unreachable') return new ProviderError('provider_unreachable', message, { cause });
+  if (code === 'answer_too_large') return new ProviderError('answer_too_large', message, { cause });
+  return new ProviderError('answer_malformed', message, { cause });
 }
 
-function troubleOfStatus(answer: BoundedAnswer, secrets: SecretMask, now: number): ProviderTrouble {
+function errorOfStatus(answer: BoundedAnswer, secrets: SecretMask, now: number): ProviderError {
   const { status } = answer;
   const retryAfterMs = parseRetryAfter(answer.retryAfter ?? null, now);
   const message = `the provider answered with status ${status}${explanationOf(answer, secrets)}`;
-  if (status === 429) return new ProviderTrouble('provider_throttled', message, { retryAfterMs });
-  if (status === 408 || status >= 500)
-    return new ProviderTrouble('provider_error', message, { retryAfterMs });
+  if (status === 429) return new ProviderError('provider_throttled', message, { retryAfterMs });
+  if (status === 408 || status >= 500) return new ProviderError('provider_error', message, { retryAfterMs });
   return rejected(answer, secrets);
 }
 
 /** The failure that the provider does not accept requests like this one. */
-export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderTrouble {
+export function rejected(answer: BoundedAnswer, secrets: SecretMask): ProviderError {
   const { status } = answer;
-  return new ProviderTrouble(
+  return new ProviderError(
     'provider_rejected',
     `the provider answered with status ${status}${explanationOf(answer, secrets)}; ` +
       'check url, model and tokenFile of the provider',
   );
 }
 
-/** The explanation in the body of a refusal, short and without secrets; empty when there is none. */
 function explanationOf({ body }: BoundedAnswer, secrets: SecretMask): string {
   const text = errorTextOf(body);
   if (text === null) return '';
@@ -186,12 +177,12 @@ export function memberOf(value: unknown, name: string): unknown {
  * Parses the body of an answer.
  *
  * @param parse throws when the body is not JSON
- * @throws ProviderTrouble `answer_malformed`
+ * @throws ProviderError `answer_malformed`
  */
-export function parsedOrTrouble(parse: () => unknown): unknown {
+export function parsedOrError(parse: () => unknown): unknown {
   try {
     return parse();
   } catch (cause) {
-    throw new ProviderTrouble('answer_malformed', messageOf(cause), { cause });
+    throw new ProviderError('answer_malformed', messageOf(cause), { cause });
   }
 }

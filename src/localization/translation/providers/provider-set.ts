@@ -8,20 +8,18 @@ import type { ProviderWorld } from './provider-http.ts';
 import type { TranslationProvider } from './provider.ts';
 import { createRateLimit } from './rate-limit.ts';
 
-interface ProviderChoice {
-  readonly name: string;
-  /** The file of a fixture, confined by the caller; `null` when the run names none. */
-  readonly fixturePath: string | null;
-  readonly signal: AbortSignal;
-}
-
 /** The providers of the configuration. Runs that use the same one share its rate limit. */
 export interface ProviderSet {
   /**
+   * @param choice.fixturePath the file of a fixture, confined by the caller; `null` when the run names none
    * @returns `null` for a name that is not configured, and for a fixture without a file
    * @throws FixtureFileError
    */
-  open(choice: ProviderChoice): Promise<TranslationProvider | null>;
+  open(choice: {
+    readonly name: string;
+    readonly fixturePath: string | null;
+    readonly signal: AbortSignal;
+  }): Promise<TranslationProvider | null>;
 }
 
 /** Makes the set. It reads no file and opens no connection before a provider is used. */

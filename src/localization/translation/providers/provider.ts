@@ -44,13 +44,21 @@ export interface UnitToTranslate {
   readonly findings: readonly string[];
 }
 
-/** Units of one container, in their order. */
-export interface TranslationRequest {
+/** The languages and the characters of a prompt. */
+export interface PromptSubject {
   readonly sourceLanguage: string;
   readonly targetLanguage: string;
-  readonly units: readonly UnitToTranslate[];
   /** Everyone in the scene, whether a text names them or not. */
   readonly characters: readonly Character[];
+}
+
+/** Units of one container, in their order. */
+export interface TranslationSubject extends PromptSubject {
+  readonly units: readonly UnitToTranslate[];
+}
+
+/** Asks for translations. */
+export interface TranslationRequest extends TranslationSubject {
   /** The account of the run, which all its requests share. */
   readonly spending: Spending;
   readonly signal: AbortSignal;
@@ -84,11 +92,10 @@ export interface TranslationProvider {
   readonly promptDigest: string | null;
   /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
-  readonly hasPrices: boolean;
-  /** Reads translations and says what is wrong with them; `null` for a provider that cannot. */
+  /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */
-  estimate(request: Omit<TranslationRequest, 'spending' | 'signal'>): Usage;
+  estimate(subject: TranslationSubject): Usage;
   /**
    * Translates units. A failure of the provider is a failure of the units, never an error.
    *

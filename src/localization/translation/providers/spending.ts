@@ -1,4 +1,4 @@
-import { ProviderTrouble } from './provider-failure.ts';
+import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
 
 /** The tokens, characters and money of requests. */
 export interface Usage {
@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 /** Prices of a provider, in any one currency. */
-export interface Prices {
+interface Prices {
   readonly promptTokensPerMillion: number;
   readonly answerTokensPerMillion: number;
   readonly charactersPerMillion: number;
@@ -25,11 +25,15 @@ interface SpendingCaps {
   readonly maxCost: number | null;
 }
 
-/** The estimated needs of one request. */
-export interface RequestEstimate {
+/** The tokens and characters of one request. */
+export interface RequestSize {
   readonly promptTokens: number;
   readonly answerTokens: number;
   readonly characters: number;
+}
+
+/** The estimated needs of one request. */
+export interface RequestEstimate extends RequestSize {
   /** The longest answer that the provider may give, tokens. */
   readonly longestAnswer: number;
 }
@@ -47,7 +51,7 @@ export interface Spending {
    * Takes room for a request with its longest answer, so that the caps hold with any number of concurrent requests, as long as
    * the estimate of the prompt is not too low.
    *
-   * @throws ProviderTrouble `cap_reached` when the estimated request does not fit
+   * @throws ProviderError `cap_reached` when the estimated request does not fit
    */
   reserve(estimate: RequestEstimate, prices: Prices): Reservation;
   /** Everything that was settled. */
@@ -77,11 +81,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
 }
 
 /** The usage of one request with its price. */
-export function priced(
-  used: Pick<RequestEstimate, 'promptTokens' | 'answerTokens' | 'characters'>,
-  prices: Prices,
-): Usage {
-  const { promptTokens, answerTokens, characters } = used;
+export function priced({ promptTokens, answerTokens, characters }: RequestSize, prices: Prices): Usage {
   const cost =
     (promptTokens * prices.promptTokensPerMillion +
       answerTokens * prices.answerTokensPerMillion +
@@ -118,7 +118,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
     reserve: (estimate, prices) => {
       const longestAnswer = room(estimate, prices);
       if (longestAnswer < estimate.answerTokens) {
-        throw new ProviderTrouble('cap_reached', describeCaps(maxTokens, maxCost));
+        throw new ProviderError('cap_reached', describeCaps(maxTokens, maxCost));
       }
       const held = priced({ ...estimate, answerTokens: longestAnswer }, prices);
       const tokens = held.promptTokens + held.answerTokens;
@@ -146,4 +146,43 @@ function describeCaps(maxTokens: number | null, maxCost: number | null): string 
     ...(maxCost === null ? [] : [`max_cost ${maxCost}`]),
   ];
   return `the next request does not fit under ${caps.join(' and ')}; start another run or raise the cap`;
+}
+
+/** Failures of requests that the provider may have carried out and charged. */
+const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
+  'provider_timeout',
+  'answer_too_large',
+  'answer_malformed',
+]);
+
+/**
+ * Makes a request within the caps of its run, and counts it. One that failed after it may have been carried out counts with
+ * its estimate.
+ *
+ * @param count is given what the request used
+ * @param send gets the longest answer that the caps allow, and a function that takes the real usage
+ * @throws ProviderError `cap_reached`; the errors of `send`
+ */
+export async function spend<Answer>(
+  spending: Spending,
+  estimate: RequestEstimate,
+  prices: Prices,
+  count: (used: Usage) => void,
+  send: (longestAnswer: number, settle: (used: Usage) => void) => Promise<Answer>,
+): Promise<Answer> {
+  const reservation = spending.reserve(estimate, prices);
+  let used: Usage | null = null;
+  try {
+    return await send(reservation.longestAnswer, (real) => {
+      used = real;
+    });
+  } catch (error) {
+    const isMaybeCharged = !(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code);
+    used ??= isMaybeCharged ? priced(estimate, prices) : { ...NO_USAGE, requests: 1 };
+    throw error;
+  } finally {
+    const final = used ?? priced(estimate, prices);
+    reservation.settle(final);
+    count(final);
+  }
 }

@@ -1,16 +1,17 @@
-import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
+import { TaskError } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
 import type { Judging } from '../judge/judging.ts';
-import { judgingTaskError } from '../judge/judging-failure.ts';
-import { requalifyTargets } from '../requalify/requalify-targets.ts';
+import { judgingTaskError } from '../work/translation-failure.ts';
+import { requalifyTargets } from '../requalify/requalification.ts';
 import {
   SHOWN_DIFFERENCES,
-  type ComparedPublications,
   type DifferencesPage,
   type DifferencesQuery,
   type PublicationDifferences,
   type TextChange,
 } from '../work/publication/publication-differences.ts';
 import type {
+  ComparedPublications,
   NewPublication,
   PublishedContainer,
   PublishedText,
@@ -19,12 +20,15 @@ import type {
 import type {
   PublishableContainers,
   PublishableContainersQuery,
-} from '../work/publication/publishable-containers.ts';
-import type { PublishableQuery, PublishableTarget } from '../work/publication/publishable-targets.ts';
+  PublishableQuery,
+  PublishableTarget,
+} from '../work/publication/publishable-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
-import { openTargetFile, type TargetFile, type TargetFilePorts } from './target-file.ts';
-
-type RunContext = Pick<TaskContext, 'signal' | 'progress'>;
+import { withImportCopy, type ImportCopy } from '../../../engine/exchange/import-copy.ts';
+import { createImportReport, firstIssue } from '../../../engine/exchange/import-report.ts';
+import type { UnitsAfterPort } from '../judge/unit-source.ts';
+import { judgeReview, type ReviewPorts } from '../review/review-pages.ts';
+import { LINE_OUTCOMES, MAX_FILE_BYTES, stageFile, type LineOutcome } from '../review/stage-file.ts';
 
 /** The work on translations as localized releases use it. Every function throws TaskError `translation_unavailable` when translation.db cannot be used. */
 export interface Publishing {
@@ -59,7 +63,7 @@ export interface Publishing {
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
   /** How many units {@link hold} would put on hold now. */
-  countHolds(taken: Pick<TakenBack, 'from' | 'to'>, signal: AbortSignal): Promise<number>;
+  countHolds(taken: ComparedPublications, signal: AbortSignal): Promise<number>;
 }
 
 /** The targets of one moment. */
@@ -85,7 +89,7 @@ interface RecordedTexts {
 
 interface PublishingPorts extends TargetFilePorts {
   readonly thread: TranslationThread;
-  readonly judging: Pick<Judging, 'judge' | 'units' | 'judgedBy'>;
+  readonly judging: Judging;
 }
 
 /** Times that targets are judged again because others changed meanwhile. */
@@ -96,9 +100,9 @@ const BATCH = 200;
 /** Creates the port. */
 export function createPublishing(ports: PublishingPorts): Publishing {
   const { thread } = ports;
-  const guarded = async <T>(signal: AbortSignal | null, run: () => Promise<T>): Promise<T> => {
+  const guarded = async <T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> => {
     try {
-      return await run();
+      return await work;
     } catch (error) {
       signal?.throwIfAborted();
       throw judgingTaskError(error);
@@ -106,56 +110,41 @@ export function createPublishing(ports: PublishingPorts): Publishing {
   };
   return {
     freeze: async (reviewId, context) => {
-      const moment = await guarded(
-        context.signal,
-        async () => await beginMoment(ports, reviewId === null, context),
-      );
+      const moment = await guarded(context.signal, beginMoment(ports, reviewId === null, context));
       return {
         read: async (query, signal) =>
-          await guarded(
-            signal,
-            async () => await thread.frozenTargets({ ...query, reviewId, moment }, { signal }),
-          ),
+          await guarded(signal, thread.frozenTargets({ ...query, reviewId, moment }, { signal })),
         containers: async (query, signal) =>
-          await guarded(
-            signal,
-            async () => await thread.frozenContainers({ ...query, reviewId, moment }, { signal }),
-          ),
+          await guarded(signal, thread.frozenContainers({ ...query, reviewId, moment }, { signal })),
         // When the thread has ended, so has the moment.
         close: async () => {
           await thread.endFreeze(moment).catch(() => undefined);
         },
       };
     },
-    openFile: async (file, context) =>
-      await guarded(context.signal, async () => await openTargetFile(ports, file, context)),
-    isRecorded: async (id, signal) =>
-      await guarded(signal, async () => await thread.hasPublication(id, { signal })),
+    openFile: async (file, context) => await guarded(context.signal, openTargetFile(ports, file, context)),
+    isRecorded: async (id, signal) => await guarded(signal, thread.hasPublication(id, { signal })),
     hasSameContainers: async (publication, containers, signal) =>
-      await guarded(signal, async () => await hasSameContainers(thread, publication, containers, signal)),
+      await guarded(signal, hasSameContainers(thread, publication, containers, signal)),
     record: async (publication, texts, signal) => {
-      await guarded(signal, async () => {
-        await record(thread, publication, texts, signal);
-      });
+      await guarded(signal, record(thread, publication, texts, signal));
     },
     markPublished: async (localizedReleaseId) => {
-      await guarded(null, async () => {
-        let afterTask: number | null = -1;
-        while (afterTask !== null) {
-          afterTask = await thread.markPublished({ localizedReleaseId, afterTask });
-        }
-      });
+      await guarded(null, markAllPublished(thread, localizedReleaseId));
     },
-    compare: async (compared, signal) =>
-      await guarded(signal, async () => await compareTexts(thread, compared, signal)),
-    hold: async (taken) => await guarded(null, async () => await thread.holdDifferences(taken)),
-    countHolds: async (taken, signal) =>
-      await guarded(signal, async () => await thread.countDifferences(taken, { signal })),
+    compare: async (compared, signal) => await guarded(signal, compareTexts(thread, compared, signal)),
+    hold: async (taken) => await guarded(null, thread.holdDifferences(taken)),
+    countHolds: async (taken, signal) => await guarded(signal, thread.countDifferences(taken, { signal })),
   };
 }
 
+async function markAllPublished(thread: TranslationThread, localizedReleaseId: string | null): Promise<void> {
+  let afterTask: number | null = -1;
+  while (afterTask !== null) afterTask = await thread.markPublished({ localizedReleaseId, afterTask });
+}
+
 async function compareTexts(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   compared: ComparedPublications,
   signal: AbortSignal,
 ): Promise<PublicationDifferences | null> {
@@ -206,7 +195,7 @@ async function beginMoment(
 }
 
 async function hasSameContainers(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   publication: NewPublication,
   containers: readonly PublishedContainer[],
   signal: AbortSignal,
@@ -220,7 +209,7 @@ async function hasSameContainers(
 }
 
 async function record(
-  thread: PublishingPorts['thread'],
+  thread: TranslationThread,
   publication: NewPublication,
   { containers, textsOf }: RecordedTexts,
   signal: AbortSignal,
@@ -237,4 +226,76 @@ async function record(
     await thread.addPublishedContainers({ publicationId, containers: batch }, { signal });
   }
   while (await thread.cleanUpPublications(null, { signal }));
+}
+
+interface TargetFilePorts extends ReviewPorts {
+  readonly unitsAfter: UnitsAfterPort;
+  readonly exchangeRoot: () => string;
+  readonly dataDirectory: string;
+}
+
+/** The judged targets of a file. The units do not get them: only a localized release does. */
+interface TargetFile {
+  /** Under which the thread has them. */
+  readonly reviewId: string;
+  /** Of the file; lower-case hexadecimal. */
+  readonly sha256: string;
+  /** Forgets them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Reads a file of translations and judges its targets. Units are found by their id, else by their place, else by their source where
+ * it occurs once.
+ *
+ * @param file below the exchange folder
+ * @throws TaskError `file_refused` with the report of its rows; those of the exchange folder, of the parse index and of
+ * translation.db; ServiceError of the judge; the signal's reason
+ */
+async function openTargetFile(
+  ports: TargetFilePorts,
+  file: string,
+  context: RunContext,
+): Promise<TargetFile> {
+  const source = {
+    root: ports.exchangeRoot(),
+    privateFolder: ports.dataDirectory,
+    file,
+    maxBytes: MAX_FILE_BYTES,
+    signal: context.signal,
+  };
+  return await withImportCopy(source, async (copy) => await collect(ports, file, copy, context));
+}
+
+async function collect(
+  ports: TargetFilePorts,
+  file: string,
+  copy: ImportCopy,
+  context: RunContext,
+): Promise<TargetFile> {
+  const { thread } = ports;
+  const { signal, progress } = context;
+  const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
+  const { reviewId } = await thread.beginFileReview(null, { signal });
+  const close = async (): Promise<void> => {
+    await thread.endReview(reviewId).catch(() => undefined);
+  };
+  try {
+    const { units, hasRefused } = await stageFile(ports, context, file, copy, { reviewId, report });
+    if (hasRefused) {
+      const result = report.result();
+      throw new TaskError(
+        'file_refused',
+        `${file}: rows cannot be used${firstIssue(result)}; correct them. Nothing was changed`,
+        { details: { file, sha256: copy.sha256, ...result } },
+      );
+    }
+    await judgeReview(ports, reviewId, signal, (judged) => {
+      progress(judged, units, 'units', 'judging targets');
+    });
+    return { reviewId, sha256: copy.sha256, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

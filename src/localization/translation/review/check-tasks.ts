@@ -5,9 +5,6 @@ import { openEvaluation, type EvaluationPorts } from './evaluate-targets.ts';
 import type { PROOFREAD_JOB } from './review-jobs.ts';
 import { judgeReview, type ReviewPorts } from './review-pages.ts';
 
-type CheckContext = Pick<TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>, 'args' | 'signal' | 'progress'>;
-
-/** Tasks that are named with one call. */
 const PAGE_TASKS = 100;
 
 /**
@@ -18,8 +15,11 @@ const PAGE_TASKS = 100;
  *
  * @throws TaskError `text_not_indexed`, the codes of providers; errors of the translation thread; the signal's reason
  */
-export async function checkTasks(ports: EvaluationPorts, context: CheckContext): Promise<TaskResult> {
-  const { args, signal, progress } = context;
+export async function checkTasks(
+  ports: EvaluationPorts,
+  context: TaskContext<ArgumentsOf<typeof PROOFREAD_JOB>>,
+): Promise<TaskResult> {
+  const { args, signal } = context;
   const evaluation = args.provider === undefined ? null : await openEvaluation(ports, args, signal);
   const isTrial = evaluation?.isTrial ?? false;
   const sums = { tasks: 0, units: 0, changed: 0, blocked: 0 };
@@ -44,12 +44,12 @@ export async function checkTasks(ports: EvaluationPorts, context: CheckContext):
     } finally {
       await ports.thread.endReview(reviewId).catch(() => undefined);
     }
-    progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
+    context.progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
   }
   const found = evaluation === null ? {} : { evaluation: evaluation.report() };
   if (isTrial) return { ...sums, ...found };
   const inconsistent = await compareTargets(ports, signal, (compared) => {
-    progress(compared, null, 'entries', 'comparing targets of equal sources');
+    context.progress(compared, null, 'entries', 'comparing targets of equal sources');
   });
   return { ...sums, inconsistent, ...found };
 }
@@ -61,7 +61,7 @@ async function judgeTask(ports: ReviewPorts, reviewId: string, signal: AbortSign
 
 /** The tasks of a run: from the place where the run before ended, and then from the first one on. */
 async function* translatedTasks(
-  { thread }: Pick<ReviewPorts, 'thread'>,
+  { thread }: ReviewPorts,
   { taskSeq: last, number }: CheckPlace,
   most: number,
   signal: AbortSignal,
@@ -86,7 +86,7 @@ async function* translatedTasks(
 
 /** @returns the units whose target is not the usual one of their source */
 async function compareTargets(
-  { thread }: Pick<ReviewPorts, 'thread'>,
+  { thread }: ReviewPorts,
   signal: AbortSignal,
   onCompared: (units: number) => void,
 ): Promise<number> {

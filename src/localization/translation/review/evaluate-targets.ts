@@ -17,13 +17,8 @@ export interface EvaluationPorts extends ReviewPorts {
   readonly languages: () => LanguagePair;
 }
 
-interface EvaluationArguments extends ProviderArguments {
-  /** Whether it only estimates what it would use. */
-  readonly dry_run?: boolean | undefined;
-}
-
 /** The evaluation of targets by a provider. It adds findings, and neither changes nor accepts a target. */
-export interface Evaluation {
+interface Evaluation {
   readonly isTrial: boolean;
   /**
    * Evaluates the collected targets of a review, and stores the findings of each batch.
@@ -49,7 +44,7 @@ export interface Evaluation {
  */
 export async function openEvaluation(
   ports: EvaluationPorts,
-  args: EvaluationArguments,
+  args: ProviderArguments & { readonly dry_run?: boolean | undefined },
   signal: AbortSignal,
 ): Promise<Evaluation> {
   const chosen = await ports.providers.choose(args, 'evaluation');

@@ -5,17 +5,18 @@ import { writeEntries } from '../../../exchange/file-codec.ts';
 import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
-import { createDestinationGlob } from '../../parse/index/read/unit-filter.ts';
+import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
 import { unitIdText } from '../../unit-id-text.ts';
 import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import type { ExportedTarget } from '../work/read/export-targets.ts';
+import type { BuiltFor } from '../work/store/builds.ts';
+import type { ExportedTarget } from '../work/read/exported-targets.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { HANDOFF_EXPORT_JOB } from './review-jobs.ts';
 
-export interface HandoffExportPorts {
+interface HandoffExportPorts {
   readonly thread: TranslationThread;
   readonly unitsAfter: UnitsAfterPort;
   readonly languages: () => LanguagePair;
@@ -23,16 +24,12 @@ export interface HandoffExportPorts {
   readonly clock: Clock;
 }
 
-type ExportContext = Pick<
-  TaskContext<ArgumentsOf<typeof HANDOFF_EXPORT_JOB>>,
-  'args' | 'signal' | 'progress' | 'log'
->;
+type ExportContext = TaskContext<ArgumentsOf<typeof HANDOFF_EXPORT_JOB>>;
 
 /** Bounds of one page: it passes through the event loop. */
 const PAGE = { units: 200, characters: 256 * 1024 };
 /** Exports that begin again because the release changed meanwhile. */
 const MAX_RESTARTS = 10;
-/** Refused units that the result names. */
 const NAMED_UNITS = 100;
 
 /** The index or the tasks are those of another release than at the start. */
@@ -64,15 +61,10 @@ export async function exportHandoff(ports: HandoffExportPorts, context: ExportCo
   );
 }
 
-interface Exported {
-  readonly releaseId: string;
-  readonly generation: number;
-}
-
 async function exportOnce(
   ports: HandoffExportPorts,
   context: ExportContext,
-  exported: Exported,
+  exported: BuiltFor,
 ): Promise<TaskResult> {
   const { args, signal } = context;
   const { sourceLanguage, targetLanguage } = ports.languages();
@@ -93,21 +85,16 @@ async function exportOnce(
   try {
     const { bytes, sha256 } = await writeExport(ports.exchangeRoot(), file, parts, signal);
     const createdAt = unixSeconds(ports.clock);
-    await ports.thread.addExport({
-      releaseId: exported.releaseId,
-      file,
-      sha256,
-      units,
-      createdAt,
-    });
+    const { releaseId, generation } = exported;
+    await ports.thread.addExport({ releaseId, file, sha256, units, createdAt });
     return {
       file,
       sha256,
       bytes,
       units,
       created_at: createdAt,
-      release_id: exported.releaseId,
-      generation: exported.generation,
+      release_id: releaseId,
+      generation,
       refused: refusedCount,
       refused_units: refused,
     };
@@ -118,11 +105,12 @@ async function exportOnce(
 
 async function* recordsOf(
   ports: HandoffExportPorts,
-  { args, signal, progress }: ExportContext,
-  { releaseId, generation }: Exported,
+  context: ExportContext,
+  { releaseId, generation }: BuiltFor,
 ): AsyncGenerator<UnitRecord> {
+  const { args, signal } = context;
   const states = new Set(args.states.split(','));
-  const isIncluded = createDestinationGlob(args.include);
+  const isIncluded = destinationGlob(args.include);
   let from: UnitPlace | null = { position: 0, ordinal: 0 };
   let read = 0;
   while (from !== null) {
@@ -139,13 +127,13 @@ async function* recordsOf(
       if (target !== null && states.has(target.state)) yield recordOf(unit, target);
     }
     read += page.items.length;
-    progress(read, page.total, 'units', 'exporting units');
+    context.progress(read, page.total, 'units', 'exporting units');
     from = page.next;
   }
 }
 
 async function readPage(
-  { unitsAfter }: Pick<HandoffExportPorts, 'unitsAfter'>,
+  { unitsAfter }: HandoffExportPorts,
   from: UnitPlace,
   signal: AbortSignal,
 ): Promise<UnitsAfter> {
@@ -169,7 +157,7 @@ function recordOf(unit: IndexedUnit, target: ExportedTarget): UnitRecord {
 }
 
 /** The name of the file: one for each release, language and format, so that a later export replaces an earlier one. */
-function fileNameOf({ releaseId }: Exported, targetLanguage: string, format: UnitFormatName): string {
+function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: UnitFormatName): string {
   const { extension } = UNIT_FORMATS[format];
   const kind = extension === format ? '' : `.${format}`;
   return `handoff/${releaseId}.${targetLanguage}${kind}.${extension}`;

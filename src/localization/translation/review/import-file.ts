@@ -3,26 +3,22 @@ import { createImportReport, firstIssue, type ImportReport } from '../../../engi
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
-import type { ImportDone, ReviewBy } from '../work/review/review.ts';
+import type { ImportDone } from '../work/review/review.ts';
 import type { PROOFREAD_IMPORT_JOB } from './review-jobs.ts';
-import { judgeReview, type ReviewPorts } from './review-pages.ts';
-import { LINE_OUTCOMES, type LineOutcome } from './line-stager.ts';
-import { MAX_FILE_BYTES, stageFile } from './stage-file.ts';
+import { judgeReview } from './review-pages.ts';
+import { LINE_OUTCOMES, MAX_FILE_BYTES, stageFile, type LineOutcome } from './stage-file.ts';
 import { settleMemory, type MemoryPorts } from './settle-memory.ts';
 
-interface FileImportPorts extends ReviewPorts, MemoryPorts {
+interface FileImportPorts extends MemoryPorts {
   readonly unitsAfter: UnitsAfterPort;
   readonly exchangeRoot: () => string;
-  /** A private folder for the copy of the file. */
-  readonly privateFolder: string;
+  /** The private folder of the daemon, for the copy of the file. */
+  readonly dataDirectory: string;
   /** Whether a token must not accept its own targets. */
   readonly fourEyes: () => boolean;
 }
 
-type ImportContext = Pick<
-  TaskContext<ArgumentsOf<typeof PROOFREAD_IMPORT_JOB>>,
-  'args' | 'signal' | 'progress'
->;
+type ImportContext = TaskContext<ArgumentsOf<typeof PROOFREAD_IMPORT_JOB>>;
 
 /**
  * Accepts the targets of a file that a person has reviewed: all of them or nothing; with `partial`, all of each container or nothing of it.
@@ -34,7 +30,7 @@ type ImportContext = Pick<
 export async function importFile(ports: FileImportPorts, context: ImportContext): Promise<TaskResult> {
   const source = {
     root: ports.exchangeRoot(),
-    privateFolder: ports.privateFolder,
+    privateFolder: ports.dataDirectory,
     file: context.args.translation_file,
     maxBytes: MAX_FILE_BYTES,
     signal: context.signal,
@@ -47,14 +43,14 @@ async function importCopy(
   context: ImportContext,
   copy: ImportCopy,
 ): Promise<TaskResult> {
-  const { args, signal, progress } = context;
+  const { args, signal } = context;
   const { thread } = ports;
   const report = createImportReport<LineOutcome>(LINE_OUTCOMES);
   const { reviewId } = await thread.beginFileReview(null, { signal });
   try {
-    const staged = await stageFile(ports, context, { file: args.translation_file, reviewId, copy, report });
+    const staged = await stageFile(ports, context, args.translation_file, copy, { reviewId, report });
     await judgeReview(ports, reviewId, signal, (judged) => {
-      progress(judged, staged.units, 'units', 'judging targets');
+      context.progress(judged, staged.units, 'units', 'judging targets');
     });
     const by = {
       reviewer: args.reviewer,
@@ -72,44 +68,24 @@ async function importCopy(
       ...reportOf(report, done),
       containers: done.containers.map(containerFields),
     };
-    if (!done.isApplied) throw refusal(args.translation_file, result);
-    return { ...result, memory: await settle(ports, reviewId, by, done, signal) };
+    if (!done.isApplied) {
+      throw new TaskError(
+        'import_refused',
+        `${args.translation_file}: units cannot be accepted${firstIssue(result)}; nothing was changed. Correct them, or send args ["partial=true"] to take the other containers`,
+        { details: result },
+      );
+    }
+    const made = new Set(done.acceptedTasks);
+    const isMade = (taskId: string): boolean => made.has(taskId);
+    const review = { reviewId, decision: 'accept', by, isMade } as const;
+    return { ...result, memory: await settleMemory(ports, review, signal) };
   } finally {
     await thread.endReview(reviewId).catch(() => undefined);
   }
 }
 
-async function settle(
-  ports: FileImportPorts,
-  reviewId: string,
-  by: ReviewBy,
-  { acceptedTasks }: ImportDone,
-  signal: AbortSignal,
-): Promise<TaskResult | 'unavailable'> {
-  const made = new Set(acceptedTasks);
-  const isMade = (taskId: string): boolean => made.has(taskId);
-  return await settleMemory(ports, { reviewId, decision: 'accept', by, isMade }, signal);
-}
-
-function refusal(
-  file: string,
-  result: TaskResult & Pick<ReturnType<ImportReport<LineOutcome>['result']>, 'issues'>,
-): TaskError {
-  return new TaskError(
-    'import_refused',
-    `${file}: units cannot be accepted${firstIssue(result)}; nothing was changed. Correct them, or send args ["partial=true"] to take the other containers`,
-    { details: result },
-  );
-}
-
-function containerFields({
-  taskId,
-  destination,
-  archiveEntry,
-  written,
-  repeated,
-  refused,
-}: ImportDone['containers'][number]): TaskResult {
+function containerFields(container: ImportDone['containers'][number]): TaskResult {
+  const { taskId, destination, archiveEntry, written, repeated, refused } = container;
   return { task_id: taskId, destination, archive_entry: archiveEntry, written, repeated, refused };
 }
 

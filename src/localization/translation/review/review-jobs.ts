@@ -4,7 +4,6 @@ import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-
 import { WORKER_ARGUMENTS as EVALUATION_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import type { JobDefinition } from '../../../engine/tasks/job.ts';
 
-/** Longest name, id or path. */
 const MAX_NAME = 4096;
 /** Tasks that a batch checks without `max_tasks`. */
 const DEFAULT_TASKS = 100;
@@ -12,7 +11,7 @@ const DEFAULT_TASKS = 100;
 const FORMAT_NAMES = Object.keys(UNIT_FORMATS) as [UnitFormatName, ...UnitFormatName[]];
 
 /** States that an export can select. */
-export const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
+const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
 
 /** Writes the work of translators to a file. */
 export const HANDOFF_EXPORT_JOB = {

@@ -7,11 +7,11 @@ import { proposalsOf } from '../judge/offer-targets.ts';
 import type { ReviewBy, ReviewPage } from '../work/review/review.ts';
 import { placed, reviewPages, sourcesOf, type ReviewPorts } from './review-pages.ts';
 
-/** The parts that tell the Translation Memory of a review. */
-export interface MemoryPorts extends Pick<ReviewPorts, 'thread' | 'units'> {
-  readonly memory: Pick<TranslationMemory, 'propose' | 'confirmAll' | 'known' | 'reject'>;
+/** The parts that bring a review to the Translation Memory. */
+export interface MemoryPorts extends ReviewPorts {
+  readonly memory: TranslationMemory;
   readonly languages: () => LanguagePair;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Logger;
 }
 
 interface MadeReview {
@@ -22,7 +22,7 @@ interface MadeReview {
   readonly isMade?: (taskId: string) => boolean;
 }
 
-/** Records that a result names because they did not become what the review says. */
+/** Records that a result names because they did not become what the review decided. */
 const NAMED_RECORDS = 100;
 
 interface Settled {
@@ -53,7 +53,7 @@ export async function settleMemory(
     }
   } catch (error) {
     signal?.throwIfAborted();
-    ports.logger.warn({ err: error, review_id: reviewId }, 'the Translation Memory did not hear of a review');
+    ports.logger.warn({ err: error, review_id: reviewId }, 'the Translation Memory did not take a review');
     return 'unavailable';
   }
   const { confirmed, known, rejected, unsettled, problems } = settled;

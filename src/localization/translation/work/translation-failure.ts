@@ -23,7 +23,7 @@ export function translationServiceError(error: unknown): unknown {
   return reason === null ? error : new ServiceError('backend_unavailable', reason, { cause: error });
 }
 
-/** Says why translation.db cannot be used; `null` for an error of another kind. */
+/** Why translation.db cannot be used; `null` for an error of another kind. */
 export function unavailableReason(error: unknown): string | null {
   return isUnavailable(error) ? `translation.db cannot be used: ${messageOf(error)}` : null;
 }
@@ -33,6 +33,12 @@ export function translationTaskError(error: unknown): unknown {
   const reason = unavailableReason(error);
   if (reason === null) return error;
   return new TaskError(UNAVAILABLE, reason, { retryable: error instanceof ThreadError, cause: error });
+}
+
+/** Converts an error of the judge or of the translation thread to the failure of a task; another error stays as it is. */
+export function judgingTaskError(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return translationTaskError(error);
+  return new TaskError(error.code, error.message, { cause: error });
 }
 
 function isUnavailable(error: unknown): boolean {

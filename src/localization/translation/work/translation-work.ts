@@ -1,90 +1,120 @@
-import type { GlobLists } from '../../../platform/config/glob-filter.ts';
+import * as build from './build/task-builder.ts';
+import * as leases from './leases/chunk-leases.ts';
+import * as freeze from './publication/frozen-targets.ts';
+import * as fileReview from './review/file-review.ts';
+import * as taskCheck from './review/task-check.ts';
 import type { Database } from '../../../engine/database/sqlite-database.ts';
-import type { FoundTranslations, TranslationsRequest } from '../../parse/index/read/unit-translations.ts';
-import { createTaskBuilder, type TaskBuilder } from './build/task-builder.ts';
-import { createChunkLeases, type ChunkLeases } from './leases/chunk-leases.ts';
-import { createFrozenTargets, type FrozenTargets } from './publication/frozen-targets.ts';
-import { createPublicationDifferences, type ComparedTexts } from './publication/publication-differences.ts';
-import { createPublications, type Publications } from './publication/publications.ts';
-import { createExportReader, type ExportTargets } from './read/export-targets.ts';
-import { createHandoffExports, type HandoffExports } from './read/handoff-exports.ts';
-import { createHandoffReader, type Handoff } from './read/read-handoff.ts';
-import { createTranslationReader } from './read/read-translations.ts';
-import { createWorkStatus, type WorkStatus } from './read/work-status.ts';
-import { createEvaluatedTargets, type EvaluatedTargets } from './repetition/evaluated-targets.ts';
-import { createRepeatedTargets, type RepeatedTargets } from './repetition/repeated-targets.ts';
-import { createRepeatedUnits, type RepeatedUnits } from './repetition/repeated-units.ts';
-import { createRepeatingContainers, type RepeatingContainers } from './repetition/repeating-containers.ts';
-import { createRequalifiedTargets, type RequalifiedTargets } from './repetition/requalified-targets.ts';
-import { createSupersededWordings, type SupersededWordings } from './repetition/superseded-wording.ts';
-import { createReviews, type Reviews } from './review/reviewer.ts';
+import { findFreeChunk } from './leases/free-chunks.ts';
+import { comparePublications } from './publication/publication-differences.ts';
+import {
+  addPublishedContainers,
+  addPublishedTexts,
+  beginPublication,
+  cleanUpPublications,
+  compareContainers,
+  countDifferences,
+  hasPublication,
+  holdDifferences,
+  markPublished,
+  unknownPatchKeys,
+} from './publication/publications.ts';
+import { addExport, exportTargets } from './read/exported-targets.ts';
+import { handoff } from './read/read-handoff.ts';
+import { translations } from './read/read-translations.ts';
+import { status } from './read/work-status.ts';
+import { storeEvaluated } from './repetition/evaluated-targets.ts';
+import { repetitionPage, storeRepetitions } from './repetition/repeated-targets.ts';
+import { openUnits, repeatedUnits, repeatingContainers, setRepeating } from './repetition/repeated-units.ts';
+import {
+  mustRequalify,
+  requalifyPage,
+  storeRequalified,
+  tasksToRequalify,
+} from './repetition/requalified-targets.ts';
+import { markSuperseded } from './repetition/superseded-wording.ts';
+import { removeRows, reviewPage, storeReviewJudgements } from './review/review-rows.ts';
+import { applyReview, beginReview, endReview } from './review/reviewer.ts';
+import { currentTasks } from './store/builds.ts';
+import { sweepRepetitions, sweepRepetitionsAgain, wantsRepetitions } from './store/repetition-queue.ts';
 import { readTaskPage, type TaskPage, type TaskQuery } from './store/task-page.ts';
-import { createWorkTools } from './store/work-tools.ts';
-import { createTaskUpdater, type TaskUpdater } from './update/task-updater.ts';
+import { openWork, type Work, type WorkOptions } from './store/work.ts';
+import { applyUpdate, examineUpdate } from './update/task-updater.ts';
 
-/** The work on translations in one target language, in an open database. A method that stores targets says in `event` what has changed. */
-export interface TranslationWork
-  extends
-    TaskBuilder,
-    ChunkLeases,
-    TaskUpdater,
-    Reviews,
-    EvaluatedTargets,
-    RepeatedTargets,
-    RepeatedUnits,
-    RepeatingContainers,
-    RequalifiedTargets,
-    SupersededWordings,
-    ExportTargets,
-    HandoffExports,
-    FrozenTargets,
-    Publications,
-    ComparedTexts {
-  /** @param files the files that a localized release has */
-  status(files: GlobLists): WorkStatus;
-  tasks(query: TaskQuery): TaskPage;
-  /** Reads what can be handed to translators. @param files as for {@link status}; blocked units of other files are last */
-  handoff(files: GlobLists): Handoff;
-  /** Reads the translations of the units of a page. */
-  translations(request: TranslationsRequest): FoundTranslations;
+/** Reads a page of tasks. Leases that have expired are taken back first. */
+function tasks(work: Work, query: TaskQuery): TaskPage {
+  leases.sweepLeases(work);
+  return readTaskPage(work.database, query);
 }
 
-/** Assembles the work in one target language. */
-export function createTranslationWork(
-  database: Database,
-  options: {
-    readonly targetLanguage: string;
-    readonly createId: () => string;
-    /** Unix seconds. */
-    readonly now: () => number;
-  },
-): TranslationWork {
-  const tools = createWorkTools(database, options);
-  const leases = createChunkLeases(tools);
-  const repeated = createRepeatedUnits(tools);
-  const exports = createHandoffExports(tools);
-  return {
-    ...createTaskBuilder(tools),
-    ...leases,
-    ...createTaskUpdater(tools),
-    ...createReviews(tools),
-    ...createEvaluatedTargets(tools),
-    ...createRepeatedTargets(tools, repeated.note),
-    ...repeated.counts,
-    ...createRepeatingContainers(tools),
-    ...createRequalifiedTargets(tools),
-    ...createSupersededWordings(tools),
-    ...createExportReader(tools),
-    ...exports,
-    ...createFrozenTargets(tools),
-    ...createPublications(tools),
-    ...createPublicationDifferences(tools),
-    status: createWorkStatus(tools),
-    tasks: (query) => {
-      leases.sweepLeases();
-      return readTaskPage(database, query);
-    },
-    handoff: createHandoffReader(tools, exports),
-    translations: createTranslationReader(tools),
-  };
+/** What can be done with the work, each with the work as its first argument. One that stores targets gives the `event` of it. */
+const OPERATIONS = {
+  ...build,
+  ...leases,
+  peekChunk: findFreeChunk,
+  examineUpdate,
+  applyUpdate,
+  beginReview,
+  reviewPage,
+  storeReviewJudgements,
+  applyReview,
+  endReview,
+  ...fileReview,
+  ...taskCheck,
+  storeEvaluated,
+  currentTasks,
+  wantsRepetitions,
+  sweepRepetitions,
+  sweepRepetitionsAgain,
+  repetitionPage,
+  storeRepetitions,
+  openUnits,
+  repeatedUnits,
+  repeatingContainers,
+  setRepeating,
+  tasksToRequalify,
+  mustRequalify,
+  requalifyPage,
+  storeRequalified,
+  markSuperseded,
+  exportTargets,
+  addExport,
+  handoff,
+  translations,
+  status,
+  tasks,
+  ...freeze,
+  beginPublication,
+  hasPublication,
+  compareContainers,
+  unknownPatchKeys,
+  addPublishedTexts,
+  addPublishedContainers,
+  cleanUpPublications,
+  markPublished,
+  holdDifferences,
+  countDifferences,
+  comparePublications,
+};
+
+/** The operations of open work. */
+export type TranslationWork = {
+  readonly [Name in keyof typeof OPERATIONS]: (typeof OPERATIONS)[Name] extends (
+    work: Work,
+    ...rest: infer Rest
+  ) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
+};
+
+/** Begins the work in one target language in an open database. The collected targets of interrupted reviews are forgotten. */
+export function createTranslationWork(database: Database, options: WorkOptions): TranslationWork {
+  const work = openWork(database, options);
+  removeRows(work, null);
+  const operations: Readonly<Record<string, (work: Work, argument: never) => unknown>> = OPERATIONS;
+  return Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [
+      name,
+      (argument: never) => operation(work, argument),
+    ]),
+  ) as unknown as TranslationWork;
 }

@@ -1,6 +1,5 @@
 import { unitIdText } from '../../unit-id-text.ts';
-import type { OpenChunk } from '../work/leases/free-chunks.ts';
-import type { LeasedUnit } from '../work/leases/leased-units.ts';
+import type { LeasedUnit, OpenChunk } from '../work/leases/free-chunks.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
 

@@ -1,24 +1,20 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
-import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
-import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
+import type { TaskResult } from '../../../engine/tasks/task.ts';
+import type { RunContext } from '../run-context.ts';
+import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
-import { createChunkOrder } from './chunk-order.ts';
+import { createChunkOrder } from './chunk-claims.ts';
 import { groupRepetitions, readChunk, type ChunkUnit } from './chunk-units.ts';
-import { findKnown } from './reuse-known.ts';
+import { findKnown } from './judge-proposals.ts';
 import { reportedUsage } from './run-tally.ts';
-import type { RunWorld } from './run-world.ts';
+import type { RunSetup } from './run-world.ts';
 import { charactersAround, usesContext, writeUnits } from './write-requests.ts';
-
-type EstimateContext = Pick<TaskContext, 'signal' | 'progress'>;
 
 /**
  * Estimates what a run would use, high rather than low. It reads everything that the run would read, asks no provider and changes
  * nothing.
  */
-export async function estimateRun(
-  world: Omit<RunWorld, 'spending' | 'tally'>,
-  { signal, progress }: EstimateContext,
-): Promise<TaskResult> {
+export async function estimateRun(world: RunSetup, { signal, progress }: RunContext): Promise<TaskResult> {
   const { settings, provider, thread } = world;
   const { taskId, maxTasks } = settings;
   const { units: total } = await thread.openUnits({ taskId, maxTasks });
@@ -54,10 +50,7 @@ export async function estimateRun(
   };
 }
 
-async function* chunksOf(
-  { thread, settings }: Pick<RunWorld, 'thread' | 'settings'>,
-  signal: AbortSignal,
-): AsyncGenerator<OpenChunk> {
+async function* chunksOf({ thread, settings }: RunSetup, signal: AbortSignal): AsyncGenerator<OpenChunk> {
   const order = createChunkOrder(settings);
   for (;;) {
     const chunk = await thread.peekChunk(order.next(), { signal });
@@ -68,7 +61,7 @@ async function* chunksOf(
 }
 
 async function estimateBatch(
-  world: Omit<RunWorld, 'spending' | 'tally'>,
+  world: RunSetup,
   { wasProofread }: OpenChunk,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
@@ -84,7 +77,7 @@ async function estimateBatch(
 /** Whether the estimate fits under the caps; `null` without a cap. */
 function fits(
   { promptTokens, answerTokens, cost }: Usage,
-  { maxTokens, maxCost }: RunWorld['settings'],
+  { maxTokens, maxCost }: RunSetup['settings'],
 ): boolean | null {
   if (maxTokens === null && maxCost === null) return null;
   return (

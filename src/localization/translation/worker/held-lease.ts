@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 
 /** A lease was lost: another worker may have the chunk, and nothing more is written. */
@@ -24,10 +24,7 @@ interface HoldOptions {
 }
 
 /** Keeps a lease alive: extends it three times within its length. */
-export function holdLease(
-  { token }: Pick<Lease, 'token'>,
-  { thread, clock, leaseSeconds }: HoldOptions,
-): HeldLease {
+export function holdLease({ token }: Lease, { thread, clock, leaseSeconds }: HoldOptions): HeldLease {
   const lost = new AbortController();
   const ended = new AbortController();
   const pause = (leaseSeconds * 1000) / 3;

@@ -1,7 +1,13 @@
 import type { Judgement } from '../judge/target-judge.ts';
-import type { JudgedBy } from '../work/store/target-rows.ts';
+import { NO_PROVENANCE, type JudgedBy } from '../work/store/target-rows.ts';
 import type { ChunkUnit } from './chunk-units.ts';
-import type { RunWorld } from './run-world.ts';
+import type { RunSetup, RunWorld } from './run-world.ts';
+import type { OpenChunk } from '../work/leases/free-chunks.ts';
+import { lookUpOf } from './write-requests.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
+import { isWritten, type WorkerResult } from '../work/leases/lease-results.ts';
+import { LeaseLostError } from './held-lease.ts';
+import type { UnitOutcome } from './run-tally.ts';
 
 /** A translation of a unit, before anybody has judged it. */
 export interface Proposal {
@@ -26,7 +32,7 @@ export interface JudgedProposal extends Proposal {
 
 /** Judges translations of one container. */
 export async function judgeProposals(
-  { judge, settings }: Pick<RunWorld, 'judge' | 'settings'>,
+  { judge, settings }: RunSetup,
   proposals: readonly Proposal[],
   wasProofread: boolean,
   signal: AbortSignal,
@@ -46,17 +52,164 @@ export async function judgeProposals(
   });
 }
 
-/** Findings that another translation cannot mend: the Glossary contradicts itself. */
+/** Findings that another translation cannot repair: the Glossary contradicts itself. */
 const OF_THE_SOURCE: ReadonlySet<string> = new Set(['ambiguous_term']);
 
-/** The errors of a target that another translation may mend, as texts for the provider. */
-export function mendableFindings({ judgement }: JudgedProposal): readonly string[] {
+/** The errors of a target that another translation may repair, as texts for the provider. */
+export function repairableFindings({ judgement }: JudgedProposal): readonly string[] {
   return judgement.findings
     .filter(({ severity, check }) => severity === 'error' && !OF_THE_SOURCE.has(check))
     .map(({ message }) => message);
 }
 
 /** How many findings block a target, if nobody accepts them. */
-export function errorCount({ judgement }: Pick<JudgedProposal, 'judgement'>): number {
+export function errorCount({ judgement }: JudgedProposal): number {
   return judgement.findings.filter(({ severity }) => severity === 'error').length;
+}
+
+/**
+ * Finds units whose translation the Translation Memory knows: confirmed by a person for this text, and without a finding that blocks
+ * it here. A memory that cannot be used knows nothing.
+ */
+export async function findKnown(
+  world: RunSetup,
+  chunk: OpenChunk,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<readonly JudgedProposal[]> {
+  const proposals = await trustedOf(world, units, signal);
+  const judged = await judgeProposals(world, proposals, chunk.wasProofread, signal);
+  return judged.filter((proposal) => errorCount(proposal) === 0);
+}
+
+async function trustedOf(
+  { memory, settings, languages, logger }: RunSetup,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<readonly Proposal[]> {
+  try {
+    const answers = await memory.lookUp(
+      units.map((unit) => lookUpOf(unit, languages(), 'trusted', 1)),
+      { path: settings.memoryPath, signal },
+    );
+    const known = units.flatMap((unit, index) => {
+      const match = answers[index]?.matches.find(({ decision }) => decision === 'reuse');
+      return match === undefined ? [] : [{ unit, match }];
+    });
+    const tokens = await memory.soleTokens(
+      known.map(({ match }) => match.record.record_id),
+      { path: settings.memoryPath, signal },
+    );
+    return known.map(({ unit, match }, index) => {
+      const tokenId = tokens[index];
+      if (tokenId === undefined) throw new Error('the Translation Memory gave fewer tokens than records');
+      return {
+        unit,
+        text: match.proposed_text,
+        author: 'memory',
+        tokenId,
+        providerRunId: null,
+        recordId: match.record.record_id,
+        copiedFrom: null,
+        isRepaired: false,
+      };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    logger.warn({ err: error }, 'the Translation Memory cannot be used; the run continues without it');
+    return [];
+  }
+}
+
+/**
+ * Stores translations as drafts, or as blocked ones, in one transaction. In the Translation Memory, a new
+ * translation becomes a candidate then, and the use of a known one is counted.
+ *
+ * @returns how many were written
+ * @throws LeaseLostError when nothing was written because the lease was lost
+ */
+export async function storeProposals(
+  world: RunWorld,
+  lease: Lease,
+  proposals: readonly JudgedProposal[],
+): Promise<number> {
+  if (proposals.length === 0) return 0;
+  const { thread, provider, tally } = world;
+  const { isHeld, outcomes } = await thread.storeResults({
+    token: lease.token,
+    results: proposals.map((proposal) => resultOf(proposal, provider.name)),
+    provenance: {
+      ...NO_PROVENANCE,
+      model: provider.model,
+      promptDigest: provider.promptDigest,
+      taskId: lease.taskId,
+      releaseId: lease.releaseId,
+    },
+  });
+  if (!isHeld) throw new LeaseLostError();
+  for (const [index, proposal] of proposals.entries()) {
+    const stored = outcomes[index] ?? 'skipped';
+    // The end of the run counts those that the job `propagate` has given a target.
+    if (stored !== 'repeated') tally.unit(lease.taskId, stored === 'draft' ? outcomeOf(proposal) : stored);
+  }
+  await offerToMemory(
+    world,
+    lease,
+    proposals.filter((_, index) => outcomes[index] === 'draft'),
+  );
+  return outcomes.filter(isWritten).length;
+}
+
+function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
+  const { unit, text, author, tokenId, judgement, judgedBy, copiedFrom, providerRunId } = proposal;
+  const { unitId, sourceDigest, revision } = unit.leased;
+  const isMachine = author === 'machine';
+  return {
+    revision,
+    judgedBy,
+    target: {
+      unitId,
+      text,
+      sourceText: unit.source.unit.sourceText,
+      sourceDigest,
+      authorKind: author,
+      tokenId,
+      provider: isMachine ? provider : null,
+      providerRunId: isMachine ? providerRunId : null,
+      findings: judgement.findings,
+      qaIdentity: judgement.qaIdentity,
+      propagatedFrom: copiedFrom?.leased.unitId ?? null,
+    },
+  };
+}
+
+function outcomeOf({ author, copiedFrom, isRepaired }: JudgedProposal): UnitOutcome {
+  if (author === 'memory') return 'reused';
+  if (copiedFrom !== null) return 'propagated';
+  return isRepaired ? 'repaired' : 'translated';
+}
+
+async function offerToMemory(
+  { offers, memory, provider, logger }: RunWorld,
+  { taskId, releaseId }: Lease,
+  stored: readonly JudgedProposal[],
+): Promise<void> {
+  const made = stored.filter(({ author }) => author === 'machine');
+  const offered = made.map(({ unit, text, providerRunId }) => ({
+    source: unit.source,
+    unitId: unit.key,
+    targetText: text,
+    author: { kind: 'machine' as const, tokenId: null },
+    provider: provider.name,
+    provider_run_id: providerRunId,
+    task_id: taskId,
+  }));
+  await offers.offer(offered, 'worker', releaseId);
+  const used = stored.flatMap(({ recordId }) => (recordId === null ? [] : [recordId]));
+  if (used.length === 0) return;
+  try {
+    await memory.countUse(used);
+  } catch (error) {
+    logger.warn({ err: error }, 'the Translation Memory did not count the use of its records');
+  }
 }

@@ -2,14 +2,19 @@ import { join } from 'node:path';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { createHttpClient } from '../../../platform/http/http-client.ts';
+import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
+import type { Clock } from '../../../platform/process/clock.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import { EVALUATING_KINDS } from '../providers/evaluation.ts';
 import { FixtureFileError } from '../providers/fixture-file.ts';
 import { providerNamed, type ProviderConfiguration } from '../providers/provider-config.ts';
-import type { ProviderWorld } from '../providers/provider-http.ts';
 import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import { findWeakTokenFiles, readTokenFile } from '../../../platform/files/token-file.ts';
+import type { DoctorFinding } from '../../../engine/check.ts';
+import { readCharacterSheet } from '../providers/character-sheet.ts';
 
 /** A provider as a caller names it, and the caps of the run. */
 export interface ProviderArguments {
@@ -43,12 +48,15 @@ export interface ProviderAccess {
   open(chosen: ChosenProvider, signal: AbortSignal): Promise<TranslationProvider>;
 }
 
-interface ProviderAccessOptions extends Omit<ProviderWorld, 'client'> {
+interface ProviderAccessOptions {
+  readonly clock: Clock;
+  /** In [0, 1), for the jitter of waits. */
+  readonly random: () => number;
+  readonly secrets: SecretMask;
   readonly dataDirectory: string;
   readonly configuration: () => WorkerConfiguration;
 }
 
-/** Connections to one provider at a time. */
 const CONNECTIONS = 64;
 
 /** Creates the access; nothing is opened yet. */
@@ -147,4 +155,49 @@ function requirePrices({ maxCost, provider }: ChosenProvider, { prices, url }: P
     `max_cost needs translation.providers.${provider}.prices; configure them, or use max_tokens`,
     { errors: [{ pointer: '/args', message: 'max_cost needs the prices of the provider' }] },
   );
+}
+
+/** The check `translation.providers`: what runs of workers need is there, and its secrets are kept well. */
+export async function checkProviders({
+  provider,
+  providers,
+  charactersFile,
+}: WorkerConfiguration): Promise<DoctorFinding> {
+  const entries = Object.entries(providers);
+  const tokenFiles = [...new Set(entries.flatMap(([, { tokenFile }]) => tokenFile ?? []))];
+  const problems = [
+    ...(await Promise.all(tokenFiles.map(unreadable))).flat(),
+    ...(charactersFile === undefined ? [] : await sheetProblems(charactersFile)),
+  ];
+  if (problems.length > 0) return { status: 'failing', message: problems.join('; ') };
+  const weak = await findWeakTokenFiles(tokenFiles);
+  if (weak.length > 0) return { status: 'degraded', message: weak.join('; ') };
+  const names = entries.map(([name, { kind }]) => `${name} (${kind})`).join(', ');
+  const usual =
+    provider === undefined ? 'runs must name one: translation.provider is not set' : `runs use ${provider}`;
+  return {
+    status: 'ok',
+    message:
+      entries.length === 0
+        ? 'no provider is configured; translation-worker-run can use fixture and memory-only'
+        : `configured: ${names}; ${usual}`,
+  };
+}
+
+async function unreadable(path: string): Promise<readonly string[]> {
+  try {
+    await readTokenFile(path);
+    return [];
+  } catch (error) {
+    return [`the API key cannot be used: ${messageOf(error)}`];
+  }
+}
+
+async function sheetProblems(path: string): Promise<readonly string[]> {
+  try {
+    await readCharacterSheet(path);
+    return [];
+  } catch (error) {
+    return [`the character sheet cannot be used: ${messageOf(error)}`];
+  }
 }

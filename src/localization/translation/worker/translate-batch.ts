@@ -1,11 +1,11 @@
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import type { FailedUnit } from '../providers/provider-failure.ts';
 import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
   errorCount,
   judgeProposals,
-  mendableFindings,
+  repairableFindings,
   type JudgedProposal,
   type Proposal,
 } from './judge-proposals.ts';
@@ -19,8 +19,9 @@ interface TranslatedBatch {
 }
 
 /** Why a group of repetitions has no translation. */
-export interface BatchFailure extends Pick<FailedUnit, 'code' | 'message' | 'retryAfterMs'> {
+export interface BatchFailure {
   readonly repetition: Repetition;
+  readonly failure: FailedUnit;
 }
 
 /** The signals of the work on a chunk. */
@@ -32,7 +33,7 @@ export interface ChunkSignals {
 }
 
 /**
- * Translates a batch: asks the provider, judges, asks once more about findings that it may mend, and gives repetitions the same text.
+ * Translates a batch: asks the provider, judges, asks once more about findings that it may repair, and gives repetitions the same text.
  *
  * @param chunk all units of the chunk, for the characters of the scene
  * @throws the reason of a signal; the errors of the Glossary
@@ -50,23 +51,18 @@ export async function translateBatch(
   const ask = createAsk(world, lease, leaders, chunk, signals.work);
   const outcome = await ask(asked);
   const byKey = new Map(batch.map((repetition) => [repetition.leader.key, repetition]));
-  const first = proposalsOf(outcome, byKey, false);
+  const first = proposalsOf(outcome.results, byKey, false);
   const judged = await judgeProposals(world, first, wasProofread, signals.lost);
-  const mended = usesContext(world.provider) ? await mend(judged, asked, ask, signals) : [];
-  const repaired = await judgeProposals(
-    world,
-    proposalsOf({ results: mended }, byKey, true),
-    wasProofread,
-    signals.lost,
-  );
+  const again = usesContext(world.provider) ? await askAgain(judged, asked, ask, signals) : [];
+  const repaired = await judgeProposals(world, proposalsOf(again, byKey, true), wasProofread, signals.lost);
   const chosen = better(judged, repaired);
   const copies = chosen.flatMap((proposal) => copiesOf(proposal, byKey));
   const judgedCopies = await judgeProposals(world, copies, wasProofread, signals.lost);
   return {
     proposals: [...chosen, ...judgedCopies],
-    failures: outcome.failures.flatMap(({ unitId, code, message, retryAfterMs }) => {
-      const repetition = byKey.get(unitId);
-      return repetition === undefined ? [] : [{ repetition, code, message, retryAfterMs }];
+    failures: outcome.failures.flatMap((failure) => {
+      const repetition = byKey.get(failure.unitId);
+      return repetition === undefined ? [] : [{ repetition, failure }];
     }),
   };
 }
@@ -74,12 +70,13 @@ export async function translateBatch(
 type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
 
 function createAsk(
-  { provider, languages, spending, tally, ...world }: RunWorld,
+  world: RunWorld,
   { taskId }: Lease,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Ask {
+  const { provider, languages, spending, tally } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   return async (units) => {
@@ -91,13 +88,13 @@ function createAsk(
 }
 
 /** Asks once more about translations with errors. When that fails, the first translations stay. */
-async function mend(
+async function askAgain(
   judged: readonly JudgedProposal[],
   asked: readonly UnitToTranslate[],
   ask: Ask,
   { work, lost }: ChunkSignals,
 ): Promise<TranslationOutcome['results']> {
-  const findings = new Map(judged.map((proposal) => [proposal.unit.key, mendableFindings(proposal)]));
+  const findings = new Map(judged.map((proposal) => [proposal.unit.key, repairableFindings(proposal)]));
   const again = asked.flatMap((unit) => {
     const wrong = findings.get(unit.unitId) ?? [];
     return wrong.length === 0 ? [] : [{ ...unit, findings: wrong }];
@@ -115,7 +112,7 @@ async function mend(
 }
 
 function proposalsOf(
-  { results }: Pick<TranslationOutcome, 'results'>,
+  results: TranslationOutcome['results'],
   byKey: ReadonlyMap<string, Repetition>,
   isRepaired: boolean,
 ): readonly Proposal[] {

@@ -38,10 +38,7 @@ export const workerConfiguration = {
 export type WorkerConfiguration = z.output<z.ZodObject<typeof workerConfiguration>>;
 
 /** Says what does not fit together in the settings of workers; the path is the member. */
-export function workerConfigurationProblem({
-  provider,
-  providers,
-}: Pick<WorkerConfiguration, 'provider' | 'providers'>): {
+export function workerConfigurationProblem({ provider, providers }: WorkerConfiguration): {
   readonly path: 'provider';
   readonly message: string;
 } | null {

@@ -1,12 +1,14 @@
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
-import type { Lease } from '../work/leases/free-chunks.ts';
+import type { Lease } from '../work/leases/chunk-leases.ts';
 import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
-import type { DecidedEnd, StopReason } from './chunk-end.ts';
-import { holdLease, LeaseLostError } from './held-lease.ts';
+import { translateChunk, type DecidedEnd, type StopReason } from './translate-chunk.ts';
+import { LeaseLostError, holdLease } from './held-lease.ts';
+import type { RunContext } from '../run-context.ts';
 import type { RunWorld } from './run-world.ts';
-import { translateChunk } from './translate-chunk.ts';
 
-type RunContext = Pick<TaskContext, 'signal' | 'progress' | 'log'>;
+interface WorkerContext extends RunContext {
+  readonly log: TaskContext['log'];
+}
 
 interface RunState {
   readonly claims: ChunkClaims;
@@ -27,7 +29,7 @@ const MOST_TROUBLES = 10;
  * @returns the counts and the usage of the run
  * @throws TaskError with the code of the provider's failure, and the counts as its details; the reason of the signal
  */
-export async function runWorkers(world: RunWorld, context: RunContext): Promise<TaskResult> {
+export async function runWorkers(world: RunWorld, context: WorkerContext): Promise<TaskResult> {
   const { thread, settings, tally } = world;
   await thread.takeBack(settings.owner);
   if (settings.force) await thread.reopenChunks(settings.taskId);
@@ -61,11 +63,7 @@ export async function runWorkers(world: RunWorld, context: RunContext): Promise<
   return resultOf(world, state.stop, tally.report(total, propagated));
 }
 
-function resultOf(
-  { settings, provider }: Pick<RunWorld, 'settings' | 'provider'>,
-  stop: StopReason | null,
-  report: object,
-): TaskResult {
+function resultOf({ settings, provider }: RunWorld, stop: StopReason | null, report: object): TaskResult {
   const result = {
     provider: provider.name,
     model: provider.model,
@@ -82,7 +80,7 @@ async function workOn(
   world: RunWorld,
   state: RunState,
   lease: Lease,
-  context: RunContext,
+  context: WorkerContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { thread, settings, clock, tally } = world;

@@ -10,20 +10,18 @@ import type {
   UnitToTranslate,
 } from '../providers/provider.ts';
 import type { ChunkUnit } from './chunk-units.ts';
-import type { RunWorld } from './run-world.ts';
+import type { RunSetup } from './run-world.ts';
 
 const MAX_EXAMPLES = 3;
 
-type RequestWorld = Pick<RunWorld, 'provider' | 'glossary' | 'memory' | 'languages' | 'settings' | 'logger'>;
-
 /** Whether a provider reads more than the text: a prompt has terms, examples, neighbours, speakers and findings. */
-export function usesContext({ promptDigest }: Pick<TranslationProvider, 'promptDigest'>): boolean {
+export function usesContext({ promptDigest }: TranslationProvider): boolean {
   return promptDigest !== null;
 }
 
 /** Writes what a provider is asked. Terms and examples are looked up only for providers that use them. */
 export async function writeUnits(
-  world: RequestWorld,
+  world: RunSetup,
   units: readonly ChunkUnit[],
   wasProofread: boolean,
   signal: AbortSignal,
@@ -46,7 +44,7 @@ export async function writeUnits(
 
 /** Everyone who speaks in the scenes of some units, as far as the chunk and the neighbours show them. */
 export function charactersAround(
-  { characters }: Pick<RunWorld, 'characters'>,
+  { characters }: RunSetup,
   asked: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
 ): readonly Character[] {
@@ -61,7 +59,7 @@ export function charactersAround(
 }
 
 async function termsOf(
-  { glossary, settings, languages }: RequestWorld,
+  { glossary, settings, languages }: RunSetup,
   units: readonly ChunkUnit[],
   wasProofread: boolean,
   signal: AbortSignal,
@@ -109,7 +107,7 @@ function mergeConstraints(constraints: readonly ReportedConstraint[]): readonly 
 
 /** Similar translations of the memory. A memory that cannot be used only makes the request poorer. */
 async function examplesOf(
-  { memory, settings, languages, logger }: RequestWorld,
+  { memory, settings, languages, logger }: RunSetup,
   units: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Promise<readonly (readonly MemoryExample[])[]> {

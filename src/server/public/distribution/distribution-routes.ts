@@ -12,17 +12,18 @@ import { jsonAnswer, NO_CACHE } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
 import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import { readVerifiedDocument } from '../../serving/verified-document.ts';
 import type { PublicParts } from '../public-parts.ts';
 import { renderHealth, renderRelease } from '../release/release-body.ts';
 import { listReleases } from '../release/release-lookup.ts';
-import { createRevalidator, type Revalidator } from './revalidator.ts';
+import { createRevalidator, type Revalidate } from './revalidator.ts';
 
 type Selection = z.infer<typeof PUBLIC_OPERATIONS.getDistribution.query>;
 
 /** `/v1/resources` and `/v1/distribution`. */
 export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
   const { serving, config, pool } = parts;
-  const revalidator = createRevalidator({
+  const revalidate = createRevalidator({
     root: config.snapshot.root,
     pool,
     concurrency: config.limits.revalidations,
@@ -43,7 +44,7 @@ export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
         const { page, revalidated } =
           query.destination === undefined
             ? { page: cutPage(release, query), revalidated: undefined }
-            : await revalidateEntry(parts, revalidator, release, query.destination);
+            : await revalidateEntry(parts, revalidate, release, query.destination);
         const first = isFirstPage(query) ? await firstPageOf(parts, release) : {};
         const verdict = serving.verdict(release.channel);
         if (verdict.attestation === null) throw conflict(verdict.message, verdict.reason);
@@ -102,14 +103,11 @@ function isFirstPage({ destination, offset }: Selection): boolean {
 }
 
 /** The members that only the first page has: a mirror rebuilds the manifest with them and copies the complete release. */
-async function firstPageOf(
-  { serving, readDocument }: PublicParts,
-  release: ServedRelease,
-): Promise<Pick<Distribution, 'header' | 'server_info'>> {
+async function firstPageOf({ serving, objects }: PublicParts, release: ServedRelease) {
   const { document, index } = release;
   const { header } = index;
   if (document === null) return { header, server_info: null };
-  const found = await readDocument(document);
+  const found = await readVerifiedDocument(objects, document);
   if (!found.ok) {
     const { kind, message } = found.error;
     const { blake3 } = document;
@@ -122,7 +120,7 @@ async function firstPageOf(
 
 async function revalidateEntry(
   { serving, clock }: PublicParts,
-  revalidator: Revalidator,
+  revalidate: Revalidate,
   release: ServedRelease,
   destination: string,
 ): Promise<{
@@ -138,7 +136,7 @@ async function revalidateEntry(
   }
   const entry = release.index.entry(position);
   const { blake3, size } = entry;
-  const found = await revalidator.revalidate(entry);
+  const found = await revalidate(entry);
   if (!found.ok) {
     const { kind, message } = found;
     serving.reportDamage({ destination: entry.destination, blake3, kind, message, found_by: 'client' });

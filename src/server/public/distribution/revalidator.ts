@@ -13,18 +13,15 @@ type Revalidation =
   | { readonly ok: true }
   | { readonly ok: false; readonly kind: DamageKind; readonly message: string };
 
-/** Reads and hashes the bytes of entries again, off the event loop. */
-export interface Revalidator {
-  /**
-   * Opens the object again, reads all its bytes and compares size and BLAKE3 with the manifest entry. Concurrent
-   * requests for the same file share one read.
-   *
-   * @throws ServiceError `overloaded` when too many requests wait or the process is out of descriptors
-   */
-  revalidate(entry: ManifestEntry): Promise<Revalidation>;
-}
+/**
+ * Opens the object of an entry again, reads all its bytes and compares size and BLAKE3 with the manifest. Concurrent
+ * requests for the same file share one read.
+ *
+ * @throws ServiceError `overloaded` when too many requests wait or the process is out of descriptors
+ */
+export type Revalidate = (entry: ManifestEntry) => Promise<Revalidation>;
 
-/** Makes a revalidator of one volume. */
+/** Makes the function for one volume. It hashes off the event loop. */
 export function createRevalidator({
   root,
   pool,
@@ -33,7 +30,7 @@ export function createRevalidator({
   readonly root: string;
   readonly pool: HashPool;
   readonly concurrency: number;
-}): Revalidator {
+}): Revalidate {
   const inFlight = new Map<string, Promise<Revalidation>>();
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -81,20 +78,18 @@ export function createRevalidator({
     }
   };
 
-  return {
-    revalidate: async (entry) =>
-      withSlot(async () => {
-        try {
-          return await revalidateOnce(entry);
-        } catch (error) {
-          const damage = objectDamageOf(error);
-          if (damage !== null)
-            return { ok: false, kind: damageKindOf(damage), message: `the object is not usable (${damage})` };
-          if (errorCode(error) === null) throw error;
-          throw overloaded('the object cannot be read now', error);
-        }
-      }),
-  };
+  return async (entry) =>
+    await withSlot(async () => {
+      try {
+        return await revalidateOnce(entry);
+      } catch (error) {
+        const damage = objectDamageOf(error);
+        if (damage !== null)
+          return { ok: false, kind: damageKindOf(damage), message: `the object is not usable (${damage})` };
+        if (errorCode(error) === null) throw error;
+        throw overloaded('the object cannot be read now', error);
+      }
+    });
 }
 
 function overloaded(internal: string, cause?: unknown): ServiceError {

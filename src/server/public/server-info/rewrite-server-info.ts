@@ -10,13 +10,6 @@ const OVERRIDES_MEMBER = 'OverrideConnectionGroups';
 /** Deepest nesting that is read; the parser recurses. */
 const MAX_DEPTH = 64;
 
-interface ServerInfoRewrite {
-  /** The new value, without trailing slash. */
-  readonly root: string;
-  /** Names of override groups that keep the root from upstream. */
-  readonly keepOverrides: readonly string[];
-}
-
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -29,7 +22,15 @@ interface Edit {
  * @param text the document; a byte order mark is kept
  * @returns the new text, or one sentence that says why the document cannot be rewritten
  */
-export function rewriteServerInfo(text: string, rewrite: ServerInfoRewrite): Result<string, string> {
+export function rewriteServerInfo(
+  text: string,
+  rewrite: {
+    /** The new value, without trailing slash. */
+    readonly root: string;
+    /** Names of override groups that keep the root from upstream. */
+    readonly keepOverrides: readonly string[];
+  },
+): Result<string, string> {
   const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
   const json = text.slice(mark.length);
   if (nestingOf(json) > MAX_DEPTH) return failure(`the document is nested deeper than ${MAX_DEPTH} levels`);

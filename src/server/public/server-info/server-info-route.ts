@@ -7,6 +7,7 @@ import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
 import type { PublicParts } from '../public-parts.ts';
 import { chosenChannel } from '../../serving/channel-choice.ts';
 import type { ServedRelease } from '../../serving/serving.ts';
+import { readVerifiedDocument } from '../../serving/verified-document.ts';
 import { rewriteServerInfo } from './rewrite-server-info.ts';
 
 /** Rewritten documents that are kept: a current and a previous release of each channel. */
@@ -19,7 +20,7 @@ const MAX_CACHED = 4;
 export function serverInfoRoute({
   serving,
   urls,
-  readDocument: read,
+  objects,
   config: { serverInfo },
 }: PublicParts): PublicRoute {
   const rewritten = new Map<string, Promise<Buffer>>();
@@ -31,7 +32,7 @@ export function serverInfoRoute({
     { releaseId, channel }: ServedRelease,
     document: ServerInfoDocument,
   ): Promise<Buffer> => {
-    const found = await read(document);
+    const found = await readVerifiedDocument(objects, document);
     if (!found.ok) {
       serving.reportDamage({
         destination: SERVER_INFO_NAME,

@@ -5,7 +5,7 @@ import type { StateWording } from '../../../../src/console/charts/state-summary.
 import { StorageBar } from '../../../../src/console/charts/storage-bar.tsx';
 import { ThroughputCurve } from '../../../../src/console/charts/throughput-curve.tsx';
 import { Treemap } from '../../../../src/console/charts/treemap.tsx';
-import { bytes, count } from '../../../../src/console/text/format.ts';
+import { count, textBytes } from '../../../../src/console/text/format.ts';
 import type { ComponentSample } from './sample.ts';
 
 /** 2026-01-15 06:30 UTC. */
@@ -49,7 +49,7 @@ export const sparklineSample: ComponentSample = {
   title: 'Sparkline',
   Body: () => (
     <div class="columns">
-      <Sparkline label="Bytes" values={WAVE} format={(value) => `${bytes(value)}/s`} span="24 h" />
+      <Sparkline label="Bytes" values={WAVE} format={(value) => `${textBytes(value)}/s`} span="24 h" />
       <Sparkline
         label="Failures"
         values={WAVE.map((_, minute) => (minute === 700 ? 3 : 0))}
@@ -88,7 +88,7 @@ export const storageSample: ComponentSample = {
   Body: () => (
     <StorageBar
       label="A volume with room"
-      format={bytes}
+      format={textBytes}
       parts={(['current', 'retained', 'reclaimable', 'quarantine', 'other', 'free'] as const).map(
         (kind, index) => ({ kind, text: kind, size: 41e9 / (index + 1) }),
       )}
@@ -131,7 +131,7 @@ export const throughputSample: ComponentSample = {
         done: index * 20e6 - (index > 30 ? (index - 30) * 12e6 : 0),
         phase: 'download',
       }))}
-      format={(rate) => `${bytes(Math.round(rate))}/s`}
+      format={(rate) => `${textBytes(Math.round(rate))}/s`}
     />
   ),
 };

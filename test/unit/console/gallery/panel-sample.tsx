@@ -1,5 +1,6 @@
 import { ApiFailure } from '../../../../src/console/api/api-client.ts';
 import { EMPTY_FEED } from '../../../../src/console/api/live-feed.ts';
+import type { Task } from '../../../../src/console/api/wire.ts';
 import { LogLines } from '../../../../src/console/components/log-lines.tsx';
 import { Panel } from '../../../../src/console/components/panel.tsx';
 import { Table } from '../../../../src/console/components/table.tsx';
@@ -50,7 +51,10 @@ export const taskSample: ComponentSample = {
         rows={TASKS}
         keyOf={({ task_id: id }) => id}
         columns={[
-          { head: 'Task', cell: (task) => <TaskLink task={{ ...task, args: {}, result: null }} /> },
+          {
+            head: 'Task',
+            cell: (task) => <TaskLink task={{ ...task, args: {}, result: null } as unknown as Task} />,
+          },
           { head: 'Status', narrow: 'aside', cell: ({ status }) => <TaskBadge status={status} /> },
           {
             head: 'Outcome',
@@ -60,10 +64,10 @@ export const taskSample: ComponentSample = {
                 return code === null ? (
                   '–'
                 ) : (
-                  <TaskFailure task={{ failure_code: code, failure_reason: '1 file is damaged' }} />
+                  <TaskFailure task={{ failure_code: code, failure_reason: '1 file is damaged' } as Task} />
                 );
               const progress = { phase: 'download', done, total: 6_871_947_673, unit: 'bytes' as const };
-              return <TaskProgress task={{ kind, progress }} />;
+              return <TaskProgress task={{ kind, progress } as Task} />;
             },
           },
           { head: 'Requested', cell: () => <Time at={now - 90} /> },

@@ -3,7 +3,7 @@ import { copyFile, mkdir, readFile, rename, rm, symlink, truncate, writeFile } f
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createGlossaryCheck } from '../../../../src/localization/glossary/glossary-check.ts';
+import { createGlossaryCheck } from '../../../../src/localization/glossary/glossary.ts';
 import { ThreadError } from '../../../../src/platform/threads/thread.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { createTestGlossary, type TestGlossary } from '../../../support/glossary.ts';

@@ -108,20 +108,6 @@ function open(frozen: Partial<FrozenRelease> = { lostUnits: 0 }) {
 }
 
 describe('the automation of localized releases', () => {
-  /** A rollback that withdrew the channel. */
-  const ROLLBACK: Rollback = {
-    task_id: 't1',
-    from_release_id: 'r1-l1',
-    to_release_id: null,
-    reviewer: 'rin',
-    reason: 'wrong names',
-    at: 5,
-    switched_at: 5,
-    held_units: 0,
-    reinstated_at: null,
-    resumed_at: null,
-  };
-
   describe('a localized release', () => {
     it('is published after the tasks of a new official release are built, and once', async () => {
       const { world, engine, automation, ended, build } = open();
@@ -277,7 +263,15 @@ describe('the automation of localized releases', () => {
   });
 
   describe('the doctor', () => {
-    const NOTHING = { last: null, nextRunAt: null, failingSince: null, isEdited: false };
+    const NOTHING = {
+      last: null,
+      consecutiveFailures: 0,
+      failingSince: null,
+      succeededAt: null,
+      nextRunAt: null,
+      retriedCode: null,
+      isEdited: false,
+    };
 
     it('says that the automation is stopped, since the rollback', () => {
       const state = { state: 'stopped', message: 'stopped', since: 5 } as const;
@@ -318,6 +312,20 @@ describe('the automation of localized releases', () => {
 
 const DUE_UNITS = { ...noReleaseUnits(), units: { ...noUnits(), proofread: 9, untranslated: 1 } };
 
+/** A rollback that withdrew the channel. */
+const ROLLBACK: Rollback = {
+  task_id: 't1',
+  from_release_id: 'r1-l1',
+  to_release_id: null,
+  reviewer: 'rin',
+  reason: 'wrong names',
+  at: 5,
+  switched_at: 5,
+  held_units: 0,
+  reinstated_at: null,
+  resumed_at: null,
+};
+
 const DUE: FollowFacts = {
   isOn: true,
   officialId: 'r2',
@@ -332,8 +340,8 @@ const DUE: FollowFacts = {
 };
 
 describe('the rules of following', () => {
-  const ROLLBACK = { from_release_id: 'l1', at: 5, reviewer: null, reason: null };
-  const STOPPED = { rollback: ROLLBACK, progress: 'in_effect' } as const;
+  const rollback = { ...ROLLBACK, from_release_id: 'l1', reviewer: null, reason: null };
+  const STOPPED = { rollback, progress: 'in_effect' } as const;
 
   it.each<[string, Partial<FollowFacts>, string]>([
     ['is due after a new official release', {}, 'due'],

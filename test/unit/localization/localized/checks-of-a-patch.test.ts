@@ -8,7 +8,7 @@ import { leaf, text } from '../../../../demo/game/unity/unity-type.ts';
 import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
 import { writeSerializedFile } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { bytesSource } from '../../../../src/formats/byte-source.ts';
-import { sqliteError } from '../../../../src/formats/sqlite/sqlite-error.ts';
+import { sqliteError } from '../../../../src/formats/sqlite/open-untrusted.ts';
 import type { FrozenEdit } from '../../../../src/localization/localized/freeze/frozen-release.ts';
 import { patchFile } from '../../../../src/localization/localized/patch/patch-file.ts';
 import {

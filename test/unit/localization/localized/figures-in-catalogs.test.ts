@@ -14,7 +14,7 @@ import {
   type ChangedFile,
   type SearchMemory,
 } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
-import { catalogsConfigurationSchema } from '../../../../src/localization/localized/catalogs/catalogs-config.ts';
+import { catalogsConfigurationSchema } from '../../../../src/localization/localized/localized-config.ts';
 import { createNameSearch, nameForms } from '../../../../src/localization/localized/catalogs/name-search.ts';
 import { concerns } from '../../../../src/localization/localized/catalogs/rewrite-catalog.ts';
 import { statedFigure } from '../../../../src/localization/localized/catalogs/stated-figures.ts';

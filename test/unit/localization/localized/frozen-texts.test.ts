@@ -8,10 +8,14 @@ import {
   requirePublishable,
   type FrozenRelease,
 } from '../../../../src/localization/localized/freeze/frozen-release.ts';
+import type { TaskContext } from '../../../../src/engine/tasks/task.ts';
 import { fileOf, sampleUnit } from '../../../support/exchange-units.ts';
 import { editsOf, EVERYTHING, openFreezeWorld, type FreezeWorld } from '../../../support/freeze-world.ts';
 import { REVIEW_SOURCES, reviewUnit } from '../../../support/review-world.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+/** What a freeze uses of the context of its task. */
+const CONTEXT = { signal: new AbortController().signal, progress: () => undefined } as unknown as TaskContext;
 
 const accept = async ({ world }: FreezeWorld, destination = 'a.json'): Promise<void> => {
   await world.review({ status: 'proofread' }, { destination });
@@ -128,11 +132,11 @@ describe('the texts of a localized release', () => {
     expect(frozen.blocked).toEqual([
       {
         destination: 'a.json',
-        archiveEntry: null,
-        unitId: reviewUnit('a.json', 1),
-        taskId: open.world.task().task_id,
-        checks: ['tags'],
-        qaIdentity: 'gqa1_さようなら_HMM',
+        archive_entry: null,
+        unit_id: reviewUnit('a.json', 1),
+        task_id: open.world.task().task_id,
+        codes: ['tags'],
+        qa_identity: 'gqa1_さようなら_HMM',
       },
     ]);
     expect(() => {
@@ -178,7 +182,7 @@ describe('the texts of a localized release', () => {
         policy: { ...EVERYTHING, minState: 'draft', exclude: ['a0.json'] },
         workDirectory: await temporaryDirectory(),
       },
-      { signal: new AbortController().signal, progress: () => undefined },
+      CONTEXT,
     );
     expect([...new Set(read)]).toEqual(['a.json', 'a1.json', 'b.json']);
     expect(await editsOf(frozen)).toEqual({ 'a.json': { おはよう: '早' }, 'b.json': { またね: '见' } });
@@ -215,8 +219,7 @@ describe('the texts of a localized release', () => {
       policy: { ...EVERYTHING, minState: 'translated' as const },
       workDirectory: await temporaryDirectory(),
     };
-    const context = { signal: new AbortController().signal, progress: () => undefined };
-    expect(await editsOf(await freezer.freeze(request, context))).toEqual({
+    expect(await editsOf(await freezer.freeze(request, CONTEXT))).toEqual({
       'a.json': { おはよう: '早', さようなら: '再见', はい: '是' },
     });
     expect(await editsOf(await open.freeze({ minState: 'translated' }))).toEqual({
@@ -274,7 +277,7 @@ describe('the texts of a file', () => {
     await writeFileOf(open, [['a.json', 0, 'BAD']]);
     const frozen = await open.freeze({}, { translationFile: 'in.jsonl' });
     expect(frozen.counts).toMatchObject({ blocked: 1, published: 0 });
-    expect(frozen.blocked).toMatchObject([{ checks: ['placeholders'] }]);
+    expect(frozen.blocked).toMatchObject([{ codes: ['placeholders'] }]);
   });
 
   it('are refused with a row that fits no unit', async () => {

@@ -4,6 +4,7 @@ import { stopOf } from '../../../../src/localization/localized/rollback/rollback
 import {
   createRollbackRecords,
   type Rollback,
+  type RollbackRecords,
 } from '../../../../src/localization/localized/rollback/rollback-records.ts';
 import { ROLLBACK_FAILPOINTS } from '../../../../src/localization/localized/channel.ts';
 import { localizedStatusOf } from '../../../../src/releases/reports.ts';
@@ -500,12 +501,9 @@ function stop(current: string | null, stops: readonly Rollback[], live: readonly
   const pointer = () => (current === null ? null : { release_id: current });
   const get = (id: string) => ({ status: live.includes(id) ? 'running' : 'failed' });
   const found = stopOf({
-    releases: { pointer, announcedOf: () => null } as unknown as Pick<
-      ReleaseRepository,
-      'pointer' | 'announcedOf'
-    >,
-    rollbacks: { stops: () => stops },
-    tasks: { get } as unknown as Pick<TaskEngine, 'get'>,
+    releases: { pointer, announcedOf: () => null } as unknown as ReleaseRepository,
+    rollbacks: { stops: () => stops } as unknown as RollbackRecords,
+    tasks: { get } as unknown as TaskEngine,
   });
   return found === null ? null : [found.rollback.task_id, found.progress];
 }

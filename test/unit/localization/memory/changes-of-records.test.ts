@@ -71,7 +71,11 @@ describe('the token that alone wrote and confirmed a record', () => {
   it('is that of the only reviewer where the author was not kept, unless a worker made the record', async () => {
     const { files } = await memoryFiles();
     const provenance = { ...proposal('', '').provenance, origin: 'task_update' } as const;
-    const [typed, made] = [proposal('はい', '是', { provenance }), proposal('いいえ', '不')];
+    const machine = { kind: 'machine', tokenId: null } as const;
+    const [typed, made] = [
+      proposal('はい', '是', { provenance }),
+      proposal('いいえ', '不', { author: machine }),
+    ];
     files.write(null, (store) => store.propose([typed, made], 100));
     for (const { record_id } of [typed, made]) confirm(files, record_id, { tokenId: 'ann' });
     expect(sole(files, typed.record_id, made.record_id)).toEqual(['ann', null]);

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  MEMORY_EXPORT_JOB,
-  MEMORY_IMPORT_JOB,
-} from '../../../../src/localization/memory/memory-exchange-jobs.ts';
+import { MEMORY_EXPORT_JOB, MEMORY_IMPORT_JOB } from '../../../../src/localization/memory/memory-jobs.ts';
 import { callOf } from '../../../../src/engine/tasks/job.ts';
 import type { Task } from '../../../../src/engine/tasks/task.ts';
 import { startMemory, type TestMemory } from '../../../support/memory-part.ts';

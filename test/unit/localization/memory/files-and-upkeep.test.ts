@@ -14,10 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MEMORY_MAINTAIN_JOB } from '../../../../src/localization/memory/memory-jobs.ts';
 import type { Memory } from '../../../../src/localization/memory/memory.ts';
-import {
-  createMemoryFiles,
-  type MemoryFiles,
-} from '../../../../src/localization/memory/store/memory-files.ts';
+import { MemoryFiles } from '../../../../src/localization/memory/store/memory-files.ts';
 import { createTextIndexing } from '../../../../src/localization/memory/text-indexing.ts';
 import { callOf } from '../../../../src/engine/tasks/job.ts';
 import { act } from '../../../support/actions.ts';
@@ -261,7 +258,7 @@ describe('the files of the Translation Memory', () => {
       });
       trust(files, proposal('はい', '是'));
       files.close();
-      const again = createMemoryFiles(paths);
+      const again = new MemoryFiles(paths);
       expect(again.read(null, (store) => store.find(lookup('はい')))).toMatchObject([{ score: 100 }]);
       again.close();
     });
@@ -306,7 +303,7 @@ describe('the files of the Translation Memory', () => {
       );
       rmSync(join(dirname(paths.main), '.memory.db.created'));
       files.close();
-      const again = createMemoryFiles(paths);
+      const again = new MemoryFiles(paths);
       expect(counts(again)).toMatchObject({ trusted: 0 });
       again.close();
     });
@@ -331,7 +328,7 @@ describe('the files of the Translation Memory', () => {
       const { files, paths } = await memoryFiles();
       trust(files, proposal('はい', '是'));
       files.close();
-      const own = createMemoryFiles({ main: paths.main, root: dirname(paths.main) });
+      const own = new MemoryFiles({ main: paths.main, root: dirname(paths.main) });
       onTestFinished(() => own.close());
       symlinkSync(paths.main, join(dirname(paths.main), 'own.db'));
       for (const path of ['memory.db', 'own.db']) {

@@ -4,10 +4,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storageFailureOf } from '../../../../src/engine/database/storage-failure.ts';
 import { createContentWriter } from '../../../../src/localization/parse/index/write/content-writer.ts';
-import { openIndexDatabase } from '../../../../src/localization/parse/index/index-database.ts';
-import { INDEX_SCHEMA_VERSION } from '../../../../src/localization/parse/index/index-schema.ts';
+import {
+  openIndexDatabase,
+  INDEX_SCHEMA_VERSION,
+} from '../../../../src/localization/parse/index/index-database.ts';
 import type { ParseIndex } from '../../../../src/localization/parse/index/parse-index.ts';
-import { beginRelease } from '../../../../src/localization/parse/index/write/release-run.ts';
+import { beginRelease } from '../../../../src/localization/parse/index/write/index-cleanup.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import {
   allUnits,

@@ -2,16 +2,17 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createCatchUp, type CatchUp } from '../../../../src/localization/parse/catch-up.ts';
-import { PARSER_VERSION } from '../../../../src/localization/parse/container/parsed-container.ts';
 import {
-  createParseJobs,
-  type ParseJobDependencies,
-} from '../../../../src/localization/parse/create-parse-jobs.ts';
+  createCatchUp,
+  type CatchUp,
+  openParse,
+  type Parse,
+} from '../../../../src/localization/parse/parse.ts';
+import { PARSER_VERSION } from '../../../../src/localization/parse/container/parsed-container.ts';
+import { createParseJobs, type ParseJobDependencies } from '../../../../src/localization/parse/parse-task.ts';
 import { statusOf, type IndexStatus } from '../../../../src/localization/parse/index/index-status.ts';
 import { parseFinding, type ParseFacts } from '../../../../src/localization/parse/parse-check.ts';
 import { PARSE_JOB } from '../../../../src/localization/parse/parse-jobs.ts';
-import { openParse, type Parse } from '../../../../src/localization/parse/parse.ts';
 import { loadRules, rulesDigest } from '../../../../src/localization/parse/rules/load-rules.ts';
 import {
   parseConfigurationSchema,
@@ -85,7 +86,7 @@ function runParse(thread: ParseJobDependencies['thread'], changes: Partial<Parse
 
 /** A thread that answers every `index` with a release of 12 units. */
 const answering = (
-  carryOver: IndexedRelease['reported']['totals']['carryOver'],
+  carry_over: IndexedRelease['reported']['totals']['carry_over'],
 ): ParseJobDependencies['thread'] =>
   ({
     progress: () => Promise.resolve(null),
@@ -94,7 +95,7 @@ const answering = (
         reported: {
           releaseId: 'r1',
           generation: 4,
-          totals: { containers: 5, units: 12, errors: 0, carryOver },
+          totals: { containers: 5, units: 12, errors: 0, carry_over },
         },
         parsed: 2,
         reused: 3,
@@ -106,7 +107,7 @@ const answering = (
 describe('a run of parse', () => {
   it('ends with the counts, in the names of the reports, and with the last progress', async () => {
     const counts = { same: 1, moved: 2, unique: 3, changed: 4, new: 5, removed: 6 };
-    const { result, progress } = runParse(answering({ previousReleaseId: 'r0', ...counts }));
+    const { result, progress } = runParse(answering({ previous_release_id: 'r0', ...counts }));
     expect(await result).toMatchObject({
       release_id: 'r1',
       containers: 5,
@@ -237,7 +238,6 @@ async function openTestParse(): Promise<{
     releases: { root: dataDirectory, current: () => RELEASE, kept: () => [] },
     engine: engine as unknown as TaskEngine,
     configuration: () => JAPANESE,
-    readTranslations: () => Promise.resolve({ unavailable: 'no work' }),
     clock: systemClock,
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
@@ -245,7 +245,8 @@ async function openTestParse(): Promise<{
     await parse.close();
   });
   const ask = async (name: string): Promise<Record<string, unknown>> =>
-    (await parse.reports
+    (await parse
+      .reports(() => Promise.resolve({ unavailable: 'no work' }))
       .find((report) => report.name === name)!
       .answer(new URLSearchParams(), AbortSignal.timeout(30_000))) as Record<string, unknown>;
   return { parse, path: join(dataDirectory, 'index.db'), submitted: engine.submitted, ask };
@@ -336,7 +337,16 @@ const INDEXED = {
   parser_version: PARSER_VERSION,
   rules_digest: DIGEST,
 };
+const NEVER_RUN = {
+  last: null,
+  consecutiveFailures: 0,
+  failingSince: null,
+  succeededAt: null,
+  nextRunAt: null,
+  retriedCode: null,
+};
 const FAILED = {
+  ...NEVER_RUN,
   last: { failure_code: 'data_full', failure_reason: 'no space' } as Task,
   consecutiveFailures: 1,
   failingSince: 7,
@@ -346,7 +356,7 @@ const FACTS: ParseFacts = {
   status: INDEXED,
   replacement: null,
   currentReleaseId: 'r2',
-  history: { last: null, consecutiveFailures: 0, failingSince: null },
+  history: NEVER_RUN,
   isRunning: false,
   isAutomatic: true,
 };

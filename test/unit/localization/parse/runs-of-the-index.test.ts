@@ -8,7 +8,7 @@ import type { ContainerParser } from '../../../../src/localization/parse/process
 import { compileRules } from '../../../../src/localization/parse/rules/compile-rules.ts';
 import { rulesDigest } from '../../../../src/localization/parse/rules/load-rules.ts';
 import { createContainerStore, indexRelease } from '../../../../src/localization/parse/run/index-release.ts';
-import { IndexHolder, createSpaceCheck } from '../../../../src/localization/parse/run/index-holder.ts';
+import { IndexHolder, checkSpace } from '../../../../src/localization/parse/run/index-holder.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import {
   allUnits,
@@ -291,10 +291,11 @@ describe('the space for the index', () => {
     [7.9, false],
     [8, true],
   ])('with %d MiB free the index may grow: %s', (free, isEnough) => {
-    const check = createSpaceCheck('/data', (path) => {
-      expect(path).toBe('/data');
-      return { bavail: (free * MEBIBYTE) / 4096, bsize: 4096 };
-    });
+    const check = (): void =>
+      checkSpace('/data', (path) => {
+        expect(path).toBe('/data');
+        return { bavail: (free * MEBIBYTE) / 4096, bsize: 4096 };
+      });
     if (isEnough) expect(check).not.toThrow();
     else
       expect(check).toThrow(

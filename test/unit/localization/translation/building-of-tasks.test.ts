@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { callerBy } from '../../../../src/platform/threads/caller.ts';
 import { PARSE_JOB } from '../../../../src/localization/parse/parse-jobs.ts';
 import { callOf, implementJob } from '../../../../src/engine/tasks/job.ts';
-import { createTaskBuild, type TaskBuild } from '../../../../src/localization/translation/task-build.ts';
+import { createTaskBuild } from '../../../../src/localization/translation/task-build.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { indexRelease, type ModelFile } from '../../../support/index-release.ts';
@@ -373,7 +373,7 @@ describe('the builder of tasks', () => {
 
 interface World {
   readonly engine: TestEngine['engine'];
-  readonly taskBuild: TaskBuild;
+  readonly taskBuild: ReturnType<typeof createTaskBuild>;
   /** The release that the index shows. */
   indexed: string;
   isAutomatic: boolean;

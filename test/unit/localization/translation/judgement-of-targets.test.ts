@@ -13,6 +13,7 @@ import {
   createTargetJudge,
   type TextToJudge,
 } from '../../../../src/localization/translation/judge/target-judge.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import { createTextRules } from '../../../../src/localization/translation/judge/text-rules.ts';
 import { createUnitSource } from '../../../../src/localization/translation/judge/unit-source.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
@@ -21,6 +22,7 @@ import { createTestGlossary } from '../../../support/glossary.ts';
 import { indexRelease, openTestIndex, type ModelFile } from '../../../support/index-release.ts';
 import { openReviewWorld, reviewUnit, type ReviewWorld } from '../../../support/review-world.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { partial } from '../../../support/partial.ts';
 
 const PLACE = { destination: 'a.json', archiveEntry: null, fieldPath: '/name', speaker: null, scene: null };
 const text = (
@@ -204,12 +206,12 @@ describe('offering targets to the memory', () => {
   it('proposes them with their place, their neighbours and where they come from', async () => {
     const proposals: unknown[] = [];
     const offers = createTargetOffers({
-      memory: {
+      memory: partial<TranslationMemory>({
         propose: (batch) => {
           proposals.push(...batch);
           return Promise.resolve([]);
         },
-      },
+      }),
       languages: () => TEST_PAIR,
       logger: createSilentLogger(),
     });
@@ -258,7 +260,7 @@ describe('offering targets to the memory', () => {
 
   it('says when the memory did not take them', async () => {
     const offers = createTargetOffers({
-      memory: { propose: () => Promise.reject(new Error('closed')) },
+      memory: partial<TranslationMemory>({ propose: () => Promise.reject(new Error('closed')) }),
       languages: () => TEST_PAIR,
       logger: createSilentLogger(),
     });

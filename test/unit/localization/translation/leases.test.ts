@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Lease } from '../../../../src/localization/translation/work/leases/free-chunks.ts';
+import type { Lease } from '../../../../src/localization/translation/work/leases/chunk-leases.ts';
 import type { ChunkEnd } from '../../../../src/localization/translation/work/leases/chunk-leases.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import { indexRelease } from '../../../support/index-release.ts';
@@ -55,7 +55,7 @@ describe('leases on chunks', () => {
       statements.push(sql);
       return work.database.prepare(sql);
     };
-    workIn({ ...work, database: { ...work.database, prepare } }, () => 'id');
+    workIn({ ...work, database: { ...work.database, prepare } }, () => 'id').claimChunk(REQUEST);
     const search = statements.find((sql) => sql.includes("chunk.state = 'retry_wait'")) ?? '';
     const plan = rowsOf(work.database, `EXPLAIN QUERY PLAN ${search}`).map(({ detail }) => String(detail));
     const searched = 'SEARCH chunk USING INDEX chunk_open (state=? AND (task_seq,number)>(?,?))';

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TranslationTasksReport } from '../../../../src/contract/reports/report-translation.ts';
-import {
-  countTasks,
-  readTaskPage,
-  type TaskQuery,
-} from '../../../../src/localization/translation/work/store/task-page.ts';
+import type { TaskQuery } from '../../../../src/localization/translation/work/store/task-page.ts';
 import { indexRelease } from '../../../support/index-release.ts';
 import { buildTasks, openTestWork, type TestWork } from '../../../support/translation-work.ts';
 
@@ -37,8 +33,7 @@ function open(): TestWork {
   return work;
 }
 
-const page = ({ database }: TestWork, query: Partial<TaskQuery>) =>
-  readTaskPage(database, { offset: 0, limit: 100, ...query });
+const page = (work: TestWork, query: Partial<TaskQuery>) => work.tasks({ offset: 0, limit: 100, ...query });
 
 const places = (work: TestWork, query: Partial<TaskQuery>): string[] =>
   page(work, query).items.map((task) => `${task.release_id}/${task.destination}/${task.archive_entry ?? ''}`);
@@ -58,7 +53,7 @@ describe('translation.tasks', () => {
     ]);
     expect(places(work, {}).slice(5)).toEqual(['r1/a.json/', 'r1/b.zip/x']);
     expect(body.items[0]?.unit_counts).toEqual({ untranslated: 1 });
-    expect(countTasks(work.database)).toEqual(body.counts);
+    expect(work.status({ include: [], exclude: [] }).tasks).toEqual(body.counts);
   });
 
   it.each<[Partial<TaskQuery>, number]>([

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { providersSchema } from '../../../../src/localization/translation/providers/provider-config.ts';
 import {
   PROVIDER_FAILURES,
-  ProviderTrouble,
+  ProviderError,
 } from '../../../../src/localization/translation/providers/provider-failure.ts';
 import { createRateLimit } from '../../../../src/localization/translation/providers/rate-limit.ts';
 import { createSpending, priced } from '../../../../src/localization/translation/providers/spending.ts';
@@ -327,7 +327,7 @@ describe('the limits of providers', () => {
             try {
               return [{ estimate, reservation: spending.reserve(estimate, prices) }];
             } catch (error) {
-              expect(error).toBeInstanceOf(ProviderTrouble);
+              expect(error).toBeInstanceOf(ProviderError);
               return [];
             }
           });

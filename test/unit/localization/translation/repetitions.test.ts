@@ -2,22 +2,26 @@ import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-ch
 import { describe, expect, it } from 'vitest';
 import { unitIdText } from '../../../../src/localization/unit-id-text.ts';
 import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
+import type { Judging } from '../../../../src/localization/translation/judge/judging.ts';
 import { createTextRules } from '../../../../src/localization/translation/judge/text-rules.ts';
-import { followRules } from '../../../../src/localization/translation/repetitions/follow-rules.ts';
-import { propagateTargets } from '../../../../src/localization/translation/repetitions/propagate.ts';
+import {
+  followRules,
+  propagateTargets,
+} from '../../../../src/localization/translation/repetitions/repetitions.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import type { TranslationStore } from '../../../../src/localization/translation/work/translation-worker.ts';
 import { aroundCalls } from '../../../support/caller-in-process.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import {
-  blockingFinding,
   EMPTY_UPDATE,
+  blockingFinding,
   judgeOf,
   openTranslatedTexts,
   type TestTexts,
   type TranslatedTexts,
 } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, resultsOf, rowsOf } from '../../../support/translation-work.ts';
+import { partial } from '../../../support/partial.ts';
 
 /** "はい" stands four times, and once for another speaker. */
 const TEXTS: TestTexts = {
@@ -42,7 +46,7 @@ async function open(texts: TestTexts = TEXTS) {
   world.build('r1', texts);
   const propagate = async (signal = new AbortController().signal) =>
     await propagateTargets(
-      { thread: world.thread, judging: { judge: JUDGE, units: world.units } },
+      { thread: world.thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
       { signal, progress: () => undefined },
     );
   return { ...world, propagate, texts: () => textsOf(world) };
@@ -188,7 +192,7 @@ describe('repetitions', () => {
       return await call();
     });
     const written = await propagateTargets(
-      { thread, judging: { judge: JUDGE, units: world.units } },
+      { thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
       { signal: new AbortController().signal, progress: () => undefined },
     );
     expect(written).toEqual({ written: 2 });
@@ -332,7 +336,7 @@ async function cut(world: TranslatedTexts, calls: number): Promise<void> {
     return await call();
   });
   const run = propagateTargets(
-    { thread, judging: { judge: JUDGE, units: world.units } },
+    { thread, judging: partial<Judging>({ judge: JUDGE, units: world.units }) },
     { signal: new AbortController().signal, progress: () => undefined },
   );
   await run.catch(() => undefined);

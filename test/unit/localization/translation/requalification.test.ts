@@ -1,10 +1,15 @@
+import { partial } from '../../../support/partial.ts';
 import { setImmediate } from 'node:timers/promises';
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { TaskEngine } from '../../../../src/engine/tasks/task-engine.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import type { TaskContext } from '../../../../src/engine/tasks/task.ts';
 import type { Judging } from '../../../../src/localization/translation/judge/judging.ts';
-import { createRequalification } from '../../../../src/localization/translation/requalify/requalification.ts';
-import { requalifyTargets } from '../../../../src/localization/translation/requalify/requalify-targets.ts';
+import {
+  createRequalification,
+  requalifyTargets,
+} from '../../../../src/localization/translation/requalify/requalification.ts';
 import { createEvents } from '../../../../src/engine/events/events.ts';
 import type { TextEvent } from '../../../../src/localization/text-events.ts';
 import type {
@@ -12,14 +17,15 @@ import type {
   TranslationThread,
 } from '../../../../src/localization/translation/work/translation-worker.ts';
 import { aroundCalls } from '../../../support/caller-in-process.ts';
-import { createTaskReasons } from '../../../../src/localization/translation/work/repetition/requalified-reason.ts';
+import { writeReason } from '../../../../src/localization/translation/work/repetition/requalified-reason.ts';
+import { openWork } from '../../../../src/localization/translation/work/store/work.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
 import { indexRelease, unitIdOf } from '../../../support/index-release.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import {
   blockingFinding,
-  judgedByGeneration,
   judgeOf,
+  judgedByGeneration,
   openTranslatedTexts,
   type TestTexts,
   type TranslatedTexts,
@@ -73,7 +79,7 @@ describe('judging stored targets again', () => {
         progress: TaskContext['progress'] = () => undefined,
       ) =>
         await requalifyTargets(
-          { thread, judging: { judge, judgedBy, units: world.units } },
+          { thread, judging: partial<Judging>({ judge, judgedBy, units: world.units }) },
           { signal: new AbortController().signal, progress },
         ),
       states: () => UNITS.map(([file, key]) => world.target(file, key)?.state ?? 'untranslated'),
@@ -223,11 +229,11 @@ describe('judging stored targets again', () => {
     await requalifyTargets(
       {
         thread: world.thread,
-        judging: {
+        judging: partial<Judging>({
           judge: waivable,
           judgedBy: () => Promise.resolve({ key: 'k', generation: 1 }),
           units: world.units,
-        },
+        }),
       },
       { signal: new AbortController().signal, progress: () => undefined },
     );
@@ -514,7 +520,7 @@ describe('requalified targets', () => {
     };
     const database = { isFull: false };
     const requalification = createRequalification({
-      engine: {
+      engine: partial<TaskEngine>({
         submit: (submission) => {
           if (database.isFull) throw new Error('the database is full');
           return engine.submit(submission);
@@ -522,10 +528,10 @@ describe('requalified targets', () => {
         onFinished: (listener) => {
           listeners.push(listener);
         },
-      },
+      }),
       thread: world.thread,
-      judging: judging as unknown as Judging,
-      memory: { record: () => Promise.resolve(null) },
+      judging: partial<Judging>(judging),
+      memory: partial<TranslationMemory>({ record: () => Promise.resolve(null) }),
       events,
       logger: createSilentLogger(),
     });
@@ -612,9 +618,11 @@ describe('the reason of a requalified task', () => {
     const statements: string[] = [];
     const prepare = (sql: string) => {
       statements.push(sql);
-      return database.prepare(sql);
+      // As if units were blocked.
+      return { ...database.prepare(sql), get: () => ({ count: 1 }) };
     };
-    createTaskReasons({ ...database, prepare }, 'zh-Hans');
+    const options = { targetLanguage: 'zh-Hans', createId: () => 'id', now: () => 1 };
+    writeReason(openWork({ ...database, prepare }, options), 1);
     const reads = statements.filter((sql) => sql.startsWith('SELECT'));
     expect(reads).toHaveLength(2);
     for (const read of reads) {

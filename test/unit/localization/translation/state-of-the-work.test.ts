@@ -3,13 +3,12 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { REPORTS } from '../../../../src/contract/reports/reports.ts';
-import { markExcluded } from '../../../../src/localization/translation/left-out-units.ts';
-import { coverageOf } from '../../../../src/localization/translation/release-coverage.ts';
+import { coverageOf, markExcluded } from '../../../../src/localization/translation/translation-reports.ts';
 import { workFinding, type WorkFacts } from '../../../../src/localization/translation/translation-checks.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import {
-  createStore,
   UNAVAILABLE,
+  createStore,
 } from '../../../../src/localization/translation/work/translation-worker.ts';
 import type { WorkStatus } from '../../../../src/localization/translation/work/read/work-status.ts';
 import { noUnits } from '../../../../src/domain/translation/unit-state.ts';

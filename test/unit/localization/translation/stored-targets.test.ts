@@ -1,16 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { followMemory } from '../../../../src/localization/translation/requalify/follow-memory.ts';
-import { createTargetHistory } from '../../../../src/localization/translation/work/store/target-history.ts';
+import { followMemory } from '../../../../src/localization/translation/requalify/requalification.ts';
+import { entriesOf } from '../../../../src/localization/translation/work/store/target-history.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import {
-  createTargetStore,
+  getTarget,
+  putTarget,
+  removeTarget,
+  setTargetState,
+  takeTargetBack,
   type NewTarget,
 } from '../../../../src/localization/translation/work/store/target-store.ts';
+import { openWork, type Work } from '../../../../src/localization/translation/work/store/work.ts';
+import type { Database } from '../../../../src/engine/database/sqlite-database.ts';
 import type { MemoryRecord } from '../../../../src/domain/memory/memory-record.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
 import { blake3OfText } from '../../../../src/platform/hashing/text-blake3.ts';
 import { indexRelease, sha256, unitIdOf } from '../../../support/index-release.ts';
-import { blockingFinding, EMPTY_UPDATE, openTranslatedTexts } from '../../../support/translated-texts.ts';
+import { EMPTY_UPDATE, blockingFinding, openTranslatedTexts } from '../../../support/translated-texts.ts';
 import { buildTasks, openTestWork, rowsOf } from '../../../support/translation-work.ts';
+import { partial } from '../../../support/partial.ts';
 
 const UNIT = unitIdOf('a.json', 'k');
 const TARGET: NewTarget = {
@@ -30,20 +38,23 @@ const TARGET: NewTarget = {
   updatedAt: 1,
 };
 
+/** The work in an open database; time stands still. */
+function workOf(database: Database): Work {
+  return openWork(database, { targetLanguage: 'zh-Hans', createId: () => 'id', now: () => 2 });
+}
+
 describe('the revisions of the targets of a unit', () => {
   it('continue after a target whose state had changed was removed', () => {
     const { database } = openTestWork();
-    const targets = createTargetStore(database, 'zh-Hans', {
-      move: () => undefined,
-      moveAll: () => undefined,
-    });
-    targets.put(TARGET, NO_PROVENANCE);
-    targets.setState(UNIT, 'stale', 'translated', 2);
-    expect(targets.get(UNIT)?.revision).toBe(2);
-    targets.remove(UNIT);
-    targets.remove(UNIT);
-    expect(targets.put(TARGET, NO_PROVENANCE).revision).toBe(3);
-    targets.remove(UNIT);
+    const work = workOf(database);
+    putTarget(work, TARGET, NO_PROVENANCE);
+    setTargetState(work, UNIT, 'stale', 'translated');
+    expect(getTarget(work, UNIT)?.revision).toBe(2);
+    removeTarget(work, UNIT);
+    removeTarget(work, UNIT);
+    putTarget(work, TARGET, NO_PROVENANCE);
+    expect(getTarget(work, UNIT)?.revision).toBe(3);
+    removeTarget(work, UNIT);
     expect(rowsOf(database, 'SELECT revision, state FROM target_history ORDER BY entry')).toEqual([
       { revision: 1, state: 'translated' },
       { revision: 2, state: 'stale' },
@@ -53,27 +64,23 @@ describe('the revisions of the targets of a unit', () => {
 
   it('keeps the history of a unit in one chain, also after its target was taken back and removed', () => {
     const { database } = openTestWork();
-    const targets = createTargetStore(database, 'zh-Hans', {
-      move: () => undefined,
-      moveAll: () => undefined,
-    });
+    const work = workOf(database);
     const other = { ...TARGET, unitId: unitIdOf('a.json', 'other') };
     for (const text of ['是', '是的']) {
-      targets.put({ ...TARGET, text }, NO_PROVENANCE);
-      targets.put({ ...other, text }, NO_PROVENANCE);
+      putTarget(work, { ...TARGET, text }, NO_PROVENANCE);
+      putTarget(work, { ...other, text }, NO_PROVENANCE);
     }
-    targets.takeBack({ ...TARGET, text: '' }, NO_PROVENANCE);
-    targets.put({ ...TARGET, text: '对' }, NO_PROVENANCE);
-    targets.remove(UNIT);
-    const history = createTargetHistory(database, 'zh-Hans');
-    expect([...history.entriesOf(UNIT)].map((row) => [row['revision'], row['target_text']])).toEqual([
+    takeTargetBack(work, { ...TARGET, text: '' }, NO_PROVENANCE);
+    putTarget(work, { ...TARGET, text: '对' }, NO_PROVENANCE);
+    removeTarget(work, UNIT);
+    expect([...entriesOf(work, UNIT)].map((row) => [row['revision'], row['target_text']])).toEqual([
       [4, '对'],
       [3, ''],
       [2, '是的'],
       [1, '是'],
     ]);
-    expect([...history.entriesOf(other.unitId)].map((row) => row['revision'])).toEqual([2, 1]);
-    expect([...history.entriesOf(unitIdOf('a.json', 'never'))]).toEqual([]);
+    expect([...entriesOf(work, other.unitId)].map((row) => row['revision'])).toEqual([2, 1]);
+    expect([...entriesOf(work, unitIdOf('a.json', 'never'))]).toEqual([]);
   });
 });
 
@@ -135,8 +142,10 @@ async function open(texts: { readonly [key: string]: string }) {
     ...world,
     follow: async (changes: Partial<Record> = {}) => {
       const found = new Map(records(changes).map((each) => [each.record_id, each as MemoryRecord]));
+      const record: TranslationMemory['record'] = (id) => Promise.resolve(found.get(id) ?? null);
       return await followMemory(
-        { thread: world.thread, memory: { record: (id) => Promise.resolve(found.get(id) ?? null) } },
+        world.thread,
+        partial<TranslationMemory>({ record }),
         ['tm_old', 'tm_unknown', 'tm_new'],
         new AbortController().signal,
       );

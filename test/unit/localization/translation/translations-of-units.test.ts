@@ -6,7 +6,7 @@ import {
 } from '../../../../src/contract/reports/unit-translation.ts';
 import { unitIdText } from '../../../../src/localization/unit-id-text.ts';
 import type { UnitTranslation } from '../../../../src/localization/parse/index/read/unit-translations.ts';
-import { createReadTranslations } from '../../../../src/localization/translation/answer-translations.ts';
+import { readTranslations } from '../../../../src/localization/translation/answer-translations.ts';
 import {
   NO_PROVENANCE,
   type Finding,
@@ -229,18 +229,6 @@ describe('translations and their history', () => {
       expect(read(work).items[0]).toMatchObject({ state: 'blocked', waivers: [] });
     });
 
-    it('are read beside a claim that ends later than a number can say', () => {
-      const work = open(...SOURCES);
-      work.database
-        .prepare(`INSERT INTO claim
-      SELECT unit_id, 'zh-Hans', 'ann', 9223372036854775807 FROM task_unit WHERE number = 0`)
-        .run();
-      expect(read(work).items[0]?.claim).toEqual({ owner: 'ann', expires_at: 8_640_000_000_000 });
-      expect(() => {
-        type(work, { force: false });
-      }).toThrow(/^ann holds the unit .* until \+275760-09-13T/);
-    });
-
     it('are stale with the texts before, also while the tasks of a release are not built yet', () => {
       const work = open(...SOURCES);
       translate(work, SOURCES);
@@ -382,7 +370,7 @@ type Answer = () => Promise<unknown>;
 
 describe('the translations of a page', () => {
   const read = async (answer: Answer, { signal = NEVER, waitMs = 60_000 } = {}): Promise<unknown> =>
-    await createReadTranslations(callerBy(answer), () => 'ja', waitMs)(REQUEST, signal);
+    await readTranslations(callerBy(answer), 'ja', REQUEST, signal, waitMs);
 
   it('are those of the thread, with the source language', async () => {
     expect(await read(() => Promise.resolve({ items: [] }))).toEqual({ items: [], sourceLanguage: 'ja' });

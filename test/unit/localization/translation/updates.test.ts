@@ -7,7 +7,7 @@ import { createTargetOffers } from '../../../../src/localization/translation/jud
 import type { TargetJudge } from '../../../../src/localization/translation/judge/target-judge.ts';
 import { createUnitSource } from '../../../../src/localization/translation/judge/unit-source.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
-import { createUpdateAction } from '../../../../src/localization/translation/update-action.ts';
+import { updateAction } from '../../../../src/localization/translation/update-action.ts';
 import {
   NO_PROVENANCE,
   type Finding,
@@ -20,6 +20,7 @@ import { callerInProcess } from '../../../support/caller-in-process.ts';
 import { indexRelease, openTestIndex, unitIdOf, type ModelFile } from '../../../support/index-release.ts';
 import { createTestEngine } from '../../../support/task-engine.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { partial } from '../../../support/partial.ts';
 
 const SOURCES = ['おはよう', 'さようなら', 'はい'];
 const CALLER: ActionRequest = {
@@ -100,13 +101,13 @@ async function open(
     proposed.push(...records);
     return Promise.resolve([]);
   };
-  const action = createUpdateAction({
+  const action = updateAction({
     engine,
     thread: callerInProcess(calls),
     judge: ports.judge ?? JUDGE,
     units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
     offers: createTargetOffers({
-      memory: { propose: ports.propose ?? propose },
+      memory: partial<TranslationMemory>({ propose: ports.propose ?? propose }),
       languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
       logger: createSilentLogger(),
     }),

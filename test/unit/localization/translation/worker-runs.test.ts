@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
-import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-order.ts';
+import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
+import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
+import type { RunSettings } from '../../../../src/localization/translation/worker/run-world.ts';
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
+import { partial } from '../../../support/partial.ts';
 import { openWorkerWorld } from '../../../support/worker-world.ts';
 
 const texts = (count: number, prefix = 'text'): string[] =>
@@ -154,7 +157,7 @@ describe('a run of workers', () => {
 
   it('continues without a memory that cannot be used', async () => {
     const failing = () => Promise.reject(new Error('no such file'));
-    const memory = { lookUp: failing, soleTokens: failing, countUse: failing };
+    const memory = partial<TranslationMemory>({ lookUp: failing, soleTokens: failing, countUse: failing });
     const world = openWorkerWorld({ 'a.json': texts(2) }, {}, { memory });
     expect(await world.run()).toMatchObject({ units: { translated: 2 } });
   });
@@ -394,7 +397,7 @@ const SETTINGS = { owner: 'w1', leaseSeconds: 60, maxAttempts: 3, taskId: null }
 
 describe('the order of the chunks of a run', () => {
   it('begins no more tasks than the run may, and takes every chunk of those', () => {
-    const order = createChunkOrder({ ...SETTINGS, maxTasks: 2 });
+    const order = createChunkOrder(partial<RunSettings>({ ...SETTINGS, maxTasks: 2 }));
     const requests = [
       [4, 0],
       [4, 1],
@@ -416,7 +419,7 @@ describe('the order of the chunks of a run', () => {
 
   it('goes through more tasks than a call has room for arguments', () => {
     const tasks = 200_000;
-    const order = createChunkOrder({ ...SETTINGS, maxTasks: tasks });
+    const order = createChunkOrder(partial<RunSettings>({ ...SETTINGS, maxTasks: tasks }));
     for (let taskSeq = 1; taskSeq <= tasks; taskSeq += 1) order.passed({ taskSeq, number: 0 });
     expect(order.next()).toMatchObject({ untilTask: tasks });
   });

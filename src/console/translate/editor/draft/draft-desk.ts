@@ -1,5 +1,6 @@
 /** The drafts of one person: typed, kept in the browser, and sent to the server one after another. */
 
+import type { Timers } from '../../../api/live-feed.ts';
 import { signal } from '@preact/signals';
 import type { DraftStore, LeftDraft } from './draft-store.ts';
 import {
@@ -27,7 +28,7 @@ interface DraftDeskParts {
   readonly send: (unit: UnitName, attempt: SaveAttempt) => Promise<SaveOutcome>;
   readonly store: DraftStore;
   readonly newKey: () => string;
-  readonly timers?: Pick<typeof globalThis, 'setTimeout' | 'clearTimeout'>;
+  readonly timers?: Timers;
   /** Milliseconds. */
   readonly now?: () => number;
 }

@@ -30,28 +30,27 @@ export interface DraftStore {
   drop(left: LeftDraft): void;
 }
 
-export type DraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
-
-interface DraftStoreParts {
-  /** Throws when storage is switched off. */
-  readonly storage: () => DraftStorage;
-  readonly tab: string;
-}
-
 /** Most drafts that are kept, and the longest text of one, UTF-16 code units. */
 const MAX_DRAFTS = 500;
 const MAX_TEXT = 262_144;
 
 /** Opens the store of this tab. */
-export function createDraftStore({ storage, tab }: DraftStoreParts): DraftStore {
-  const attempt = <T>(use: (storage: DraftStorage) => T, otherwise: T): T => {
+export function createDraftStore({
+  storage,
+  tab,
+}: {
+  /** Throws when storage is switched off. */
+  readonly storage: () => Storage;
+  readonly tab: string;
+}): DraftStore {
+  const attempt = <T>(use: (storage: Storage) => T, otherwise: T): T => {
     try {
       return use(storage());
     } catch {
       return otherwise;
     }
   };
-  const keys = (all: DraftStorage): string[] =>
+  const keys = (all: Storage): string[] =>
     Array.from({ length: all.length }, (_, at) => all.key(at) ?? '').filter((key) =>
       key.startsWith(DRAFT_PREFIX),
     );

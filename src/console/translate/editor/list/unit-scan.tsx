@@ -29,13 +29,14 @@ export interface ScanProgress {
 /** Reads a page of units. @throws ApiFailure */
 export type ReadUnits = (offset: number, limit: number, signal: AbortSignal) => Promise<UnitPage>;
 
-export type UnitPage = Pick<Report<'parse.text_units'>, 'items' | 'total' | 'next_offset'>;
+export interface UnitPage {
+  readonly items: readonly Unit[];
+  readonly total: number;
+  readonly next_offset: number | null;
+}
 
 /** Reads the units of a container one page after another: the report has no filter by state or text. */
-export function unitReader(
-  app: Pick<App, 'contract' | 'api'>,
-  container: Readonly<Record<string, string>>,
-): ReadUnits {
+export function unitReader(app: App, container: Readonly<Record<string, string>>): ReadUnits {
   return async (offset, limit, signal) =>
     await readReport(
       app,

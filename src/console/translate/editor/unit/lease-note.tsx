@@ -7,7 +7,7 @@ export function LeaseNote({
   translation: { claim, lease, hold },
   person,
 }: {
-  readonly translation: Pick<UnitTranslation, 'claim' | 'lease' | 'hold'>;
+  readonly translation: UnitTranslation;
   readonly person: string;
 }): JSX.Element | null {
   const now = useApp().now();

@@ -90,7 +90,6 @@ export function UnitPane({
   );
 }
 
-/** Why the target cannot be edited. */
 function Obstacle({ work: { obstacle } }: { readonly work: UnitWork }): JSX.Element | null {
   const app = useApp();
   if (obstacle !== null) return <p class="note info">{obstacle}</p>;

@@ -152,10 +152,11 @@ function fieldEdits({
   unit: { source_text: source, placeholders },
   memory,
   field,
-}: Pick<UnitWork, 'unit' | 'memory'> & { readonly field: UnitWork['field'] | null }): Pick<
-  UnitWork,
-  'insert' | 'replace' | 'insertMatch' | 'insertMark' | 'copySource'
-> {
+}: {
+  readonly unit: UnitWork['unit'];
+  readonly memory: UnitWork['memory'];
+  readonly field: UnitWork['field'] | null;
+}) {
   const edit = (change: (input: HTMLTextAreaElement) => void): void => {
     const input = field?.current ?? null;
     if (input !== null) change(input);
@@ -163,8 +164,8 @@ function fieldEdits({
   const replace = (other: string): void => edit((input) => replaceText(input, toField(other)));
   return {
     replace,
-    insert: (added) => edit((input) => insertAtSelection(input, toField(added))),
-    insertMatch: (at) => {
+    insert: (added: string) => edit((input) => insertAtSelection(input, toField(added))),
+    insertMatch: (at: number) => {
       const match = memory.isOld ? undefined : memory.value?.matches[at];
       if (match !== undefined) replace(match.proposed_text);
     },

@@ -4,7 +4,7 @@ import { readWhole, type ContainerScope } from '../../../parse/container/contain
 import { chooseFormat } from '../../../parse/container/parse-container.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
-import { entryPart, entryPasswords } from '../edits/edited-parts.ts';
+import { entryPart, entryPasswords, editedFiles, editedObjects } from '../edits/edited-parts.ts';
 import { formOf } from '../edits/leaf-edits.ts';
 import { placedError } from '../placed-error.ts';
 import {
@@ -15,9 +15,21 @@ import {
   type CompareRun,
   type PartPair,
   leafViews,
+  type View,
+  checkPlaces,
 } from './compare-fields.ts';
-import { compareDatabases, compareFlatBuffers } from './compare-tables.ts';
-import { compareUnity } from './compare-unity.ts';
+import { flatBufferPlaces } from '../../../../formats/flatbuffers/patch-flatbuffer.ts';
+import { DOTTED_SYNTAX } from '../../../../formats/collect/path-syntax.ts';
+import { findPlaces, isNested, textPlaces } from '../../../../formats/patch/find-places.ts';
+import { compareSqlite } from '../../../../formats/sqlite/compare-sqlite.ts';
+import { visitSqlite } from '../../../../formats/sqlite/visit-sqlite.ts';
+import { codecOf, schemaOf, scratchCopy } from '../../../parse/container/parse-tables.ts';
+import { differentPlaces, type PlacedRange } from '../../../../formats/patch/same-bytes.ts';
+import { compareBundles, compareSerializedFiles } from '../../../../formats/unity/compare-unity.ts';
+import { objectPlaces } from '../../../../formats/unity/object-splices.ts';
+import type { SerializedFile, SerializedObject } from '../../../../formats/unity/serialized-file.ts';
+import { filesOf, isBundle, openUnityFile } from '../../../parse/container/unity-files.ts';
+import { objectLimits, readObjectBytes, visitObject } from '../../../../formats/unity/visit-object.ts';
 
 /**
  * Checks that a container and its patched form differ only in the texts of the edits: all other entries by their raw bytes,
@@ -96,4 +108,119 @@ function compareArchives(run: CompareRun, pair: PartPair, rule: CompiledRule, tr
     limits: run.limits,
   });
   run.countUntouched(untouched);
+}
+
+const LEAF = { pathId: null, form: 'dotted' } as const;
+const OFFSET_BYTES = 4;
+
+/** Compares a FlatBuffer with its patched form: new texts follow the old bytes, and only offsets to them are new. */
+function compareFlatBuffers(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  const options = { codecOf: codecOf(run, rule), limits: run.limits };
+  const views = leafViews(tree, LEAF);
+  const [before, after] = [readWhole(run, pair.before), readWhole(run, pair.after)];
+  const { references } = flatBufferPlaces(before, schemaOf(rule), views.before.edits, options);
+  flatBufferPlaces(after, schemaOf(rule), views.after.edits, options);
+  const [left, right] = [Buffer.from(before), Buffer.from(after.subarray(0, before.length))];
+  for (const position of references) {
+    left.fill(0, position, position + OFFSET_BYTES);
+    right.fill(0, position, position + OFFSET_BYTES);
+  }
+  if (!left.equals(right)) throw differs('', 'the table differs outside of the offsets to edited texts');
+  compareFieldFiles(run, { ...pair, rule, pathId: null }, views);
+}
+
+/** Compares a SQLite database with its patched form, row by row. */
+function compareDatabases(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  const views = leafViews(tree, LEAF);
+  const before = scratchCopy(run, pair.before.source);
+  try {
+    const after = scratchCopy(run, pair.after.source);
+    try {
+      const { rows, changed } = compareSqlite(before.path, after.path, views.before.edits);
+      run.countUntouched(Math.max(0, rows - changed));
+      readFieldFiles(run, before.path, views.before);
+      readFieldFiles(run, after.path, views.after);
+    } finally {
+      after.remove();
+    }
+  } finally {
+    before.remove();
+  }
+  compareFieldFiles(run, { ...pair, rule, pathId: null }, views);
+}
+
+function readFieldFiles({ limits }: CompareRun, path: string, { edits }: View): void {
+  const nested = edits.filter(isNested);
+  if (nested.length === 0) return;
+  findPlaces(nested, DOTTED_SYNTAX, (visitor) => {
+    visitSqlite(path, visitor, {
+      limits,
+      reportPartError: () => undefined,
+      readsBlob: (_table, column) =>
+        nested.some(({ fieldPath }) => fieldPath.endsWith(DOTTED_SYNTAX.field('', column))),
+    });
+  });
+}
+
+/** Compares a bundle, or a serialized file outside of a bundle, with its patched form. */
+function compareUnity(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  if (!isBundle(pair.before)) {
+    compareFiles(run, pair, rule, tree);
+    return;
+  }
+  const [left, right] = [filesOf(run, pair.before), filesOf(run, pair.after)];
+  const edited = editedFiles(left.files, tree);
+  const changed = new Set(edited.map(({ file }) => file.node));
+  run.countUntouched(compareBundles(left.bundle, right.bundle, changed));
+  for (const { file, tree: edits } of edited) {
+    const after = right.files.find(({ node }) => node.name === file.node.name);
+    if (after === undefined) throw differs('', `the file ${file.node.name} is missing`);
+    try {
+      compareFiles(run, { before: file, after }, rule, edits);
+    } catch (error) {
+      throw placedError(error, file.entry);
+    }
+  }
+}
+
+function compareFiles(run: CompareRun, pair: PartPair, rule: CompiledRule, tree: EditTree): void {
+  const left = openUnityFile(run, rule, pair.before);
+  const right = openUnityFile(run, rule, pair.after);
+  const changed = new Set(editedObjects(left, tree));
+  const untouched = compareSerializedFiles(left, right, changed, (object, other) => {
+    const { pathId } = object;
+    const what = `object ${pathId}`;
+    if (!tree.mayNest(pathId)) {
+      const [before, after] = [textsOf(run, left, object), textsOf(run, right, other)];
+      checkPlaces(differentPlaces(before, after), tree.countOf(pathId), what);
+      return;
+    }
+    const views = leafViews(tree, { pathId, form: 'dotted' });
+    const before = rangeOf(run, left, object, views.before);
+    const after = rangeOf(run, right, other, views.after);
+    checkPlaces(differentPlaces(before, after), before.places.length, what);
+    compareFieldFiles(run, { ...pair, rule, pathId }, views);
+  });
+  run.countUntouched(untouched);
+}
+
+function textsOf({ limits }: CompareRun, file: SerializedFile, object: SerializedObject): PlacedRange {
+  const places = textPlaces((visitor) => {
+    visitObject(file, object, visitor, objectLimits(object, limits));
+  });
+  return objectRange(readObjectBytes(file, object), places);
+}
+
+function rangeOf(
+  { limits }: CompareRun,
+  file: SerializedFile,
+  object: SerializedObject,
+  { edits }: View,
+): PlacedRange {
+  const { bytes, places } = objectPlaces(file, object, edits, limits);
+  return objectRange(bytes, places);
+}
+
+function objectRange(bytes: Buffer, places: PlacedRange['places']): PlacedRange {
+  return { places, size: bytes.length, slice: (start, end) => bytes.subarray(start, end) };
 }

@@ -1,6 +1,9 @@
-import { findPlaces } from '../../../../formats/patch/find-places.ts';
-import { textPlaces } from '../../../../formats/patch/text-places.ts';
-import type { ValueEdit, FieldEdit } from '../../../../formats/patch/value-edit.ts';
+import {
+  findPlaces,
+  type ValueEdit,
+  type FieldEdit,
+  textPlaces,
+} from '../../../../formats/patch/find-places.ts';
 import { differentPlaces, type PlacedRange } from '../../../../formats/patch/same-bytes.ts';
 import { byteOffsets, type DecodedText } from '../../../../formats/text/decode-text.ts';
 import { decodedValue, readText, syntaxOf, type TextFormat } from '../../../parse/container/collect-text.ts';
@@ -27,13 +30,11 @@ export interface View {
   readonly files: readonly SeenFile[];
 }
 
-/** The views of a file before and after the patch. */
-export interface Views {
+interface Views {
   readonly before: View;
   readonly after: View;
 }
 
-/** The views of a leaf of a container. */
 export function leafViews(tree: EditTree, leaf: Leaf): Views {
   return viewsOf((receivers) => leafEdits(tree, leaf, receivers));
 }

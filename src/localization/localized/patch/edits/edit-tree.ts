@@ -1,4 +1,4 @@
-import type { FieldEdit } from '../../../../formats/patch/value-edit.ts';
+import type { FieldEdit } from '../../../../formats/patch/find-places.ts';
 import { fieldFileName, namesOnTheWay } from '../../../parse/container/container-run.ts';
 import type { PartLocation } from '../../../parse/container/parsed-container.ts';
 import type { FrozenEdit } from '../../freeze/frozen-release.ts';
@@ -20,7 +20,7 @@ export interface EditTree {
 export interface ContainerEdits {
   readonly root: EditTree;
   readonly count: number;
-  at(location: Pick<PartLocation, 'archiveEntry' | 'pathId'>): readonly FieldEdit[];
+  at(location: PartLocation): readonly FieldEdit[];
 }
 
 interface EditsOfObject {

@@ -28,7 +28,6 @@ export function entryPart(archive: Part, name: string, content: Uint8Array): Par
   };
 }
 
-/** The passwords of the entries of an archive, by their names. */
 export function entryPasswords(rule: CompiledRule, { entry }: Part): (name: string) => Uint8Array | null {
   return (name) => rule.password(nestedEntry(entry, name));
 }

@@ -1,6 +1,10 @@
-import { isNested } from '../../../../formats/patch/find-places.ts';
+import {
+  isNested,
+  type FieldEdit,
+  type NestedEdit,
+  type ValueEdit,
+} from '../../../../formats/patch/find-places.ts';
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
-import type { FieldEdit, NestedEdit, ValueEdit } from '../../../../formats/patch/value-edit.ts';
 import { nestEdits, type FieldFile, type PathForm } from '../../../../formats/patch/nest-edits.ts';
 import type { TextFormat } from '../../../parse/container/collect-text.ts';
 import { fieldFileName } from '../../../parse/container/container-run.ts';
@@ -19,7 +23,6 @@ export interface Leaf {
   readonly form: PathForm;
 }
 
-/** How the paths of a text format are written. */
 export function formOf(format: TextFormat): PathForm {
   return format === 'json' ? 'pointer' : 'dotted';
 }
@@ -69,7 +72,6 @@ export function inverted(edits: readonly ValueEdit[]): readonly ValueEdit[] {
   );
 }
 
-/** The error for a place that the container does not have. */
 export function missing(fieldPath: string, message: string): PatchError {
   return new PatchError('place_not_found', fieldPath, message);
 }

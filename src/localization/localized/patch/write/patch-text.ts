@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { patchCsv } from '../../../../formats/csv/patch-csv.ts';
 import { patchJson } from '../../../../formats/json/patch-json.ts';
-import { isNested } from '../../../../formats/patch/find-places.ts';
+import { isNested, type ValueEdit } from '../../../../formats/patch/find-places.ts';
 import { nestEdits } from '../../../../formats/patch/nest-edits.ts';
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
-import type { ValueEdit } from '../../../../formats/patch/value-edit.ts';
-import { patchLines } from '../../../../formats/text/patch-lines.ts';
+import { patchLines } from '../../../../formats/text/patch-text.ts';
 import { csvOptionsOf, encodingOf, type TextFormat } from '../../../parse/container/collect-text.ts';
 import type { ContainerScope, Part } from '../../../parse/container/container-run.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
@@ -24,7 +23,6 @@ export interface PatchRun extends ContainerScope {
   patchPart(part: Part, tree: EditTree): Generator<Uint8Array, void, undefined>;
 }
 
-/** The complete new file in memory. */
 export function patchedBytes(run: PatchRun, part: Part, tree: EditTree): Buffer {
   return Buffer.concat([...run.patchPart(part, tree)]);
 }
@@ -51,7 +49,6 @@ export function patchText(
   return patchLines(value, lines, options);
 }
 
-/** Writes the files inside of the fields of a file. */
 export function fieldFiles(
   run: PatchRun,
   place: { readonly part: Part; readonly pathId: bigint | null },

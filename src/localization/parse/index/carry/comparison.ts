@@ -71,7 +71,6 @@ export function createRowBuffer(database: Database): RowBuffer {
 
 type StatementCache = (sql: string) => Statement;
 
-/** Creates an empty cache. Its texts are constants, so they are few. */
 export function createStatementCache(database: Database): StatementCache {
   const statements = new Map<string, Statement>();
   return (sql) => {
@@ -96,7 +95,6 @@ interface ContextFilter {
 /** 8 MiB for each side; with 3,000,000 contexts, 4 % of the others seem to be there too. */
 const FILTER_BITS = 2 ** 26;
 
-/** Creates an empty filter. Contexts consist of digests, so a few of their bytes are spread evenly. */
 export function createContextFilter(): ContextFilter {
   const filters = { new: new Uint8Array(FILTER_BITS / 8), old: new Uint8Array(FILTER_BITS / 8) };
   return {

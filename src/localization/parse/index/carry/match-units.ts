@@ -58,7 +58,6 @@ const ID_AND_TEXT: Key<UnitColumns> = {
 const CONTEXT: Key<ContainerColumns> = { at: contextAt, byteAt: textByte };
 const UNIT_ID: Key<UnitColumns> = { at: unitIdAt, byteAt: unitIdByte };
 
-/** No pairs yet. */
 export function noMatches(old: UnitColumns, now: UnitColumns): UnitMatches {
   return {
     oldUnits: new Int32Array(now.count).fill(-1),

@@ -25,7 +25,6 @@ export const NO_UNITS: ContainerColumns = {
   leafStarts: new Uint8Array(0),
 };
 
-/** The id of a unit, as a string of single bytes. */
 export function unitIdAt({ unitIds }: UnitColumns, index: number): string {
   return unitIds.toString('latin1', index * UNIT_ID_BYTES, (index + 1) * UNIT_ID_BYTES);
 }

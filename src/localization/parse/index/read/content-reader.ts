@@ -31,9 +31,7 @@ export interface ContentReader {
     first: number,
     last: number,
   ): Iterable<{ readonly unit: StoredUnit; readonly leaf: StoredLeaf }>;
-  /** The ids of the units of a range, by ordinal. */
   unitIds(contentId: number, first: number, last: number): ReadonlyMap<number, Uint8Array>;
-  /** Ordinals of the units of a range that have a field path. */
   ordinalsOf(contentId: number, first: number, last: number, fieldPath: string): Iterable<number>;
   /** Errors from a number on, at most `limit`. */
   errors(contentId: number, first: number, limit: number): FoundError[];
@@ -124,7 +122,6 @@ export function locationOf(row: Row): PartLocation {
   };
 }
 
-/** A text column that may be null. */
 export function textOf(value: SQLOutputValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }

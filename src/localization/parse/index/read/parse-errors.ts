@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ParseErrorsReport } from '../../../../contract/reports/report-parse.ts';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { LOCATION_COLUMNS, locationOf, textOf } from './content-reader.ts';
-import { FOUND_ERRORS } from '../index-schema.ts';
+import { FOUND_ERRORS } from '../index-database.ts';
 import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { locationFields } from './text-units.ts';

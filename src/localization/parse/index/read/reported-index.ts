@@ -2,18 +2,19 @@ import type { SQLOutputValue } from 'node:sqlite';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import type { CarryOverCounts } from '../carry/comparison.ts';
 
+/** Named as in the reports. */
 export interface IndexTotals {
   readonly containers: number;
-  readonly byParseStatus: Readonly<Record<string, number>>;
-  readonly byFormat: Readonly<Record<string, number>>;
+  readonly by_parse_status: Readonly<Record<string, number>>;
+  readonly by_format: Readonly<Record<string, number>>;
   readonly units: number;
   readonly errors: number;
   readonly warnings: number;
-  readonly errorsByCode: Readonly<Record<string, number>>;
+  readonly errors_by_code: Readonly<Record<string, number>>;
   readonly skipped: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly bytes: number;
-  readonly carryOver: (CarryOverCounts & { readonly previousReleaseId: string }) | null;
+  readonly carry_over: (CarryOverCounts & { readonly previous_release_id: string }) | null;
 }
 
 export interface ReportedIndex {
@@ -38,7 +39,6 @@ export function readReportedIndex(database: Database): ReportedIndex | null {
   );
 }
 
-/** The complete index of a release, or `null`. */
 export function readIndexOf(database: Database, releaseId: string): ReportedIndex | null {
   return toIndex(
     database

@@ -3,14 +3,13 @@ import type { TextUnitsReport } from '../../../../contract/reports/report-parse.
 import type { z } from 'zod';
 import { findPlaceholders } from '../../../../domain/text/placeholders.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
-import type { CarriedBy, ReadCarried } from './carried-units.ts';
+import type { CarriedBy, ReadCarried, FindPage, UnitSegment } from './unit-segments.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import { keyPathParts, type PartLocation } from '../../container/parsed-container.ts';
 import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import type { UnitQuery } from './unit-filter.ts';
-import type { FindPage, UnitSegment } from './unit-segments.ts';
 
 export type TextUnitsBody = z.output<typeof TextUnitsReport.body>;
 
@@ -80,18 +79,25 @@ function* readSegment(
   }
 }
 
-export type UnitFields = Pick<
-  TextUnitItem,
-  | 'unit_id'
-  | 'field_path'
-  | 'key_path'
-  | 'source_text'
-  | 'is_cut'
-  | 'source_digest'
-  | 'ordinal'
-  | 'speaker'
-  | 'scene'
->;
+/** The fields of a unit that do not depend on its surroundings. */
+export interface UnitFields {
+  readonly unit_id: string;
+  readonly field_path: string;
+  readonly key_path: string[];
+  readonly source_text: string;
+  readonly is_cut: boolean;
+  readonly source_digest: string;
+  readonly ordinal: number;
+  readonly speaker: string | null;
+  readonly scene: string | null;
+}
+
+export interface LocationFields {
+  readonly archive_entry: string | null;
+  readonly path_id: number | bigint | null;
+  readonly class_id: number | null;
+  readonly format: string;
+}
 
 /** Renders the fields of a unit that do not depend on its surroundings; a long text is cut. */
 export function unitFields(unit: StoredUnit): UnitFields {
@@ -109,13 +115,7 @@ export function unitFields(unit: StoredUnit): UnitFields {
   };
 }
 
-/** The fields of a location in reports. */
-export function locationFields({
-  archiveEntry,
-  pathId,
-  classId,
-  format,
-}: PartLocation): Pick<TextUnitItem, 'archive_entry' | 'path_id' | 'class_id' | 'format'> {
+export function locationFields({ archiveEntry, pathId, classId, format }: PartLocation): LocationFields {
   return {
     archive_entry: archiveEntry,
     path_id: pathId === null ? null : int64Value(pathId),

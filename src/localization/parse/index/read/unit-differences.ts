@@ -3,19 +3,15 @@ import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import type { ContentReader } from './content-reader.ts';
 import { PageItems } from './release-page.ts';
 import { readIndexOf } from './reported-index.ts';
-import { locationFields, unitFields, type TextUnitsPage, type UnitFields } from './text-units.ts';
+import { locationFields, unitFields, type LocationFields, type UnitFields } from './text-units.ts';
 
 type Change = 'new' | 'changed' | 'moved' | 'unique' | 'removed';
 
-type DifferenceSide = UnitFields &
-  ReturnType<typeof locationFields> &
-  Pick<TextUnitsPage['items'][number], 'destination'>;
+type DifferenceSide = UnitFields & LocationFields & { readonly destination: string };
 
 interface UnitDifference {
   readonly change: Change;
-  /** `null` for a removed unit. */
   readonly unit: DifferenceSide | null;
-  /** `null` for a new unit. */
   readonly previous: DifferenceSide | null;
 }
 
@@ -75,16 +71,14 @@ export function readDifferences(
   return { total, nextOffset: page.nextOffset(offset, total), items: page.items };
 }
 
-interface Run {
+function runOf(row: Record<string, SQLOutputValue>): {
   readonly change: Change;
   readonly isRemoved: boolean;
   readonly position: number;
   readonly first: number;
   readonly units: number;
   readonly old: { readonly position: number; readonly first: number } | null;
-}
-
-function runOf(row: Record<string, SQLOutputValue>): Run {
+} {
   const [oldPosition, oldFirst] = [row['old_position'], row['old_first_ordinal']];
   return {
     change: row['tier'] as Change,

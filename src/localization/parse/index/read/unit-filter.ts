@@ -17,7 +17,6 @@ interface Condition {
 
 const LEAF_PARAMETERS = ['archive_entry', 'path_id', 'class_id', 'format'] as const;
 
-/** The condition on the columns of a location. */
 export function leafCondition(query: UnitQuery, table: string): Condition {
   return conditionOf(LEAF_PARAMETERS.map((name) => [`${table}.${name}`, query[name]]));
 }
@@ -33,7 +32,7 @@ export function conditionOf(columns: readonly (readonly [string, SQLInputValue |
 
 /** The test of a destination by `path_pattern`. */
 export function patternOf({ path_pattern: pattern }: UnitQuery): (destination: string) => boolean {
-  return pattern === undefined ? () => true : createDestinationGlob(pattern);
+  return pattern === undefined ? () => true : destinationGlob(pattern);
 }
 
 const ANYTHING: PatternPart = { kind: 'many', accepts: () => true };
@@ -43,7 +42,7 @@ const ANYTHING: PatternPart = { kind: 'many', accepts: () => true };
  * within a segment. `**` crosses segments, and `**` with a separator also matches no folder. Every other character matches
  * itself. A match takes time in proportion to the glob and the destination, because the glob comes from a request.
  */
-export function createDestinationGlob(glob: string): (destination: string) => boolean {
+export function destinationGlob(glob: string): (destination: string) => boolean {
   return createPatternTest(
     Array.from(glob.matchAll(/(?<![^/])\*{2,}\/|\*+|[^*]/gsu)).flatMap(([part]): PatternPart[] => {
       if (part === '?') return [{ kind: 'one', accepts: isInSegment }];

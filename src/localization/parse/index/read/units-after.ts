@@ -1,6 +1,6 @@
 import type { PARSE_STATUSES, CARRY_TIERS } from '../../../../contract/schemas/vocabulary.ts';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
-import type { CarriedBy, ReadCarried } from './carried-units.ts';
+import type { CarriedBy, ReadCarried } from './unit-segments.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import { readReportedIndex } from './reported-index.ts';
 
@@ -68,7 +68,6 @@ export type ReadUnitsAfter = (query: UnitsAfterQuery) => UnitsAfter;
 /** Units that are read at a time: they may have up to 1 MiB of text each. */
 const SLICE_UNITS = 64;
 
-/** Creates the reader on the database of the index. */
 export function createUnitsAfterReader(
   database: Database,
   reader: ContentReader,
@@ -116,7 +115,7 @@ export function createUnitsAfterReader(
     return {
       releaseId,
       generation,
-      previousReleaseId: totals.carryOver?.previousReleaseId ?? null,
+      previousReleaseId: totals.carry_over?.previous_release_id ?? null,
       total: totals.units,
       items,
       files,

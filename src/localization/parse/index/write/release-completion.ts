@@ -1,7 +1,7 @@
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { unixSeconds, type Clock } from '../../../../platform/process/clock.ts';
 import { carryOver } from '../carry/carry-over.ts';
-import { FOUND_ERRORS } from '../index-schema.ts';
+import { FOUND_ERRORS } from '../index-database.ts';
 import { readReportedIndex, type IndexTotals, type ReportedIndex } from '../read/reported-index.ts';
 
 const STEP_FILES = 1000;
@@ -25,8 +25,8 @@ export function* completeRelease(
     previous === null ? null : yield* carryOver(database, { indexId, previousIndexId: previous.indexId });
   const totals: IndexTotals = {
     ...readTotals(database, indexId),
-    carryOver:
-      counts === null || previous === null ? null : { previousReleaseId: previous.releaseId, ...counts },
+    carry_over:
+      counts === null || previous === null ? null : { previous_release_id: previous.releaseId, ...counts },
   };
   return database.transaction(() => {
     checkComplete(database, indexId);
@@ -118,7 +118,7 @@ function choosePrevious(
   return { indexId: previousId, releaseId: String(row['release_id']) };
 }
 
-function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'carryOver'> {
+function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'carry_over'> {
   const files = 'container JOIN content USING (content_id)';
   const counts = (key: string, value: string, from: string): Record<string, number> =>
     Object.fromEntries(
@@ -138,12 +138,12 @@ function readTotals(database: Database, indexId: number): Omit<IndexTotals, 'car
     .get(indexId);
   return {
     containers: Number(sums?.['containers']),
-    byParseStatus: counts('parse_status', 'count(*)', files),
-    byFormat: counts('content.format', 'count(*)', files),
+    by_parse_status: counts('parse_status', 'count(*)', files),
+    by_format: counts('content.format', 'count(*)', files),
     units: Number(sums?.['units']),
     errors: Number(sums?.['errors']),
     warnings: Number(sums?.['warnings']),
-    errorsByCode: counts('code', 'count(*)', FOUND_ERRORS),
+    errors_by_code: counts('code', 'count(*)', FOUND_ERRORS),
     skipped: counts('each.key', 'sum(each.value)', `${files}, json_each(content.skipped) AS each`),
     seconds: Number(sums?.['seconds']),
     bytes: Number(sums?.['bytes']),

@@ -1,9 +1,9 @@
 import { cutText } from '../../../../domain/text/cut-text.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
-import { createRecordFinder, digestOfTarget } from './publications.ts';
-import { createTargetHistory } from '../store/target-history.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import { entriesOf } from '../store/target-history.ts';
+import { sameBytes, type Row } from '../store/target-rows.ts';
+import type { Work } from '../store/work.ts';
+import { digestOfTarget, findPublication, type ComparedPublications } from './publications.ts';
 
 interface ReadText {
   /** Whether it is the official one. */
@@ -27,12 +27,6 @@ export interface PublicationDifferences {
   /** The first units, by file. */
   readonly changes: readonly TextChange[];
   readonly files: readonly { readonly destination: string; readonly units: number }[];
-}
-
-/** The releases that are compared. `to` is `null`: all texts are official again. */
-export interface ComparedPublications {
-  readonly from: string;
-  readonly to: string | null;
 }
 
 /** A place in the comparison: the files with a changed text by name, then those with an added one. */
@@ -59,71 +53,11 @@ export interface DifferencesPage extends PublicationDifferences {
 export const SHOWN_DIFFERENCES = 100;
 /** Files that one call compares, and texts after which it ends: other work of the thread waits meanwhile. */
 const PAGE = { files: 200, texts: 5000 };
-/** Entries of a history that are looked at for the text of a digest. */
+/** Entries of a history that are searched for the text of a digest. */
 const MOST_ENTRIES = 200;
-/** UTF-16 code units of a shown text. */
 const MAX_TEXT = 2000;
 
-/** Comparisons of localized releases with one base. */
-export interface ComparedTexts {
-  /** Compares a bounded part of the recorded texts of two releases; `null` when the texts of one of them are not recorded. */
-  comparePublications(query: DifferencesQuery): DifferencesPage | null;
-}
-
-/** Creates the comparison. */
-export function createPublicationDifferences({ database, targetLanguage }: WorkTools): ComparedTexts {
-  const publication = createRecordFinder(database, targetLanguage);
-  const sides = { changed: database.prepare(CHANGED), added: database.prepare(ADDED) };
-  const files = database.prepare(FILES);
-  const readTexts = createTextReader(database, targetLanguage);
-  return {
-    comparePublications: ({ from, to, place, shown }) => {
-      const [left, right] = [publication(from), to === null ? null : publication(to)];
-      if (left === null || (to !== null && right === null)) return null;
-      const ids = [left.publicationId, right?.publicationId ?? NO_PUBLICATION] as const;
-      const { side, afterDestination } = place ?? BEGINNING;
-      const [own, other] = side === 'changed' ? ids : [ids[1], ids[0]];
-      const rows = files.all({ own, other, after: afterDestination });
-      const changes: TextChange[] = [];
-      const changed: { destination: string; units: number }[] = [];
-      let texts = 0;
-      let last: string | null = null;
-      for (const file of rows) {
-        if (texts >= PAGE.texts) break;
-        last = String(file['destination']);
-        let units = 0;
-        for (const row of sides[side].iterate({ patch_key: file['patch_key'] ?? null, other })) {
-          texts += 1;
-          if (row['is_changed'] !== 1) continue;
-          units += 1;
-          if (changes.length >= shown) continue;
-          const unitId = row['unit_id'] as Uint8Array;
-          const digests = [row['before'], row['after']].map((digest) => digest as Uint8Array | null);
-          changes.push({ unit_id: unitIdText(unitId), destination: last, ...readTexts(unitId, digests) });
-        }
-        if (units > 0) changed.push({ destination: last, units });
-      }
-      const isEnd = rows.length < PAGE.files && (rows.at(-1)?.['destination'] ?? null) === last;
-      return {
-        units: changed.reduce((sum, { units }) => sum + units, 0),
-        changes,
-        files: changed,
-        next: isEnd ? nextSide(side) : placeAfter(side, last),
-      };
-    },
-  };
-}
-
 const BEGINNING: ComparedPlace = { side: 'changed', afterDestination: '' };
-
-function placeAfter(side: ComparedPlace['side'], last: string | null): ComparedPlace {
-  return { side, afterDestination: last ?? '' };
-}
-
-function nextSide(side: ComparedPlace['side']): ComparedPlace | null {
-  return side === 'changed' ? { side: 'added', afterDestination: '' } : null;
-}
-
 const NO_PUBLICATION = -1;
 
 /** Files of one release that the other one does not have with the same texts. Containers with one key have the same texts. */
@@ -145,38 +79,77 @@ const ADDED = `SELECT text.unit_id, NULL AS before, text.target_digest AS after,
      WHERE other.unit_id = text.unit_id AND publication_id = :other) AS is_changed
   FROM published_text AS text WHERE patch_key = :patch_key`;
 
-/** Creates the search for the texts of a unit in its history, by the recorded digests: before and after. */
-function createTextReader(
-  database: Database,
-  targetLanguage: string,
-): (
-  unitId: Uint8Array,
-  digests: readonly (Uint8Array | null)[],
-) => Pick<TextChange, 'source_text' | 'before' | 'after'> {
-  const history = createTargetHistory(database, targetLanguage);
-  return (unitId, digests) => {
-    const found: (string | null)[] = digests.map(() => null);
-    let source: string | null = null;
-    let left = MOST_ENTRIES;
-    for (const row of history.entriesOf(unitId)) {
-      const text = String(row['target_text']);
-      const digest = digestOfTarget(text);
-      const at = digests.findIndex((each, side) => found[side] === null && isEqual(each, digest));
-      if (at >= 0) {
-        found[at] = cutText(text, MAX_TEXT).text;
-        source ??= cutText(String(row['source_text']), MAX_TEXT).text;
-      }
-      left -= 1;
-      if (left === 0 || digests.every((each, side) => each === null || found[side] !== null)) break;
+/**
+ * Compares a bounded part of the recorded texts of two releases with one base; `null` when the texts of one of them are not
+ * recorded.
+ */
+export function comparePublications(work: Work, query: DifferencesQuery): DifferencesPage | null {
+  const { from, to, place, shown } = query;
+  const [left, right] = [findPublication(work, from), to === null ? null : findPublication(work, to)];
+  if (left === null || (to !== null && right === null)) return null;
+  const ids = [left.publicationId, right?.publicationId ?? NO_PUBLICATION] as const;
+  const { side, afterDestination } = place ?? BEGINNING;
+  const [own, other] = side === 'changed' ? ids : [ids[1], ids[0]];
+  const rows = work.sql(FILES).all({ own, other, after: afterDestination });
+  const changes: TextChange[] = [];
+  const files: { destination: string; units: number }[] = [];
+  let texts = 0;
+  let last = '';
+  for (const file of rows) {
+    if (texts >= PAGE.texts) break;
+    last = String(file['destination']);
+    let units = 0;
+    const compared = work.sql(side === 'changed' ? CHANGED : ADDED);
+    for (const row of compared.iterate({ patch_key: file['patch_key'] ?? null, other })) {
+      texts += 1;
+      if (row['is_changed'] !== 1) continue;
+      units += 1;
+      if (changes.length >= shown) continue;
+      const unitId = row['unit_id'] as Uint8Array;
+      const digests = [row['before'], row['after']].map((digest) => digest as Uint8Array | null);
+      changes.push({ unit_id: unitIdText(unitId), destination: last, ...readTexts(work, unitId, digests) });
     }
-    const read = (side: number): ReadText => {
-      const official = (digests[side] ?? null) === null;
-      return { official, text: official ? source : (found[side] ?? null) };
-    };
-    return { source_text: source, before: read(0), after: read(1) };
+    if (units > 0) files.push({ destination: last, units });
+  }
+  return {
+    units: files.reduce((sum, { units }) => sum + units, 0),
+    changes,
+    files,
+    next: nextPlace(rows, side, last),
   };
 }
 
-function isEqual(left: Uint8Array | null, right: Uint8Array): boolean {
-  return left !== null && Buffer.compare(left, right) === 0;
+function nextPlace(rows: readonly Row[], side: ComparedPlace['side'], last: string): ComparedPlace | null {
+  const isEnd = rows.length < PAGE.files && (rows.at(-1)?.['destination'] ?? '') === last;
+  if (!isEnd) return { side, afterDestination: last };
+  return side === 'changed' ? { side: 'added', afterDestination: '' } : null;
+}
+
+/** Finds the texts of a unit in its history by the recorded digests, before and after. */
+function readTexts(
+  work: Work,
+  unitId: Uint8Array,
+  digests: readonly (Uint8Array | null)[],
+): { readonly source_text: string | null; readonly before: ReadText; readonly after: ReadText } {
+  const found: (string | null)[] = digests.map(() => null);
+  let source: string | null = null;
+  let left = MOST_ENTRIES;
+  for (const row of entriesOf(work, unitId)) {
+    const text = String(row['target_text']);
+    const digest = digestOfTarget(text);
+    const at = digests.findIndex(
+      (each, side) => found[side] === null && each !== null && sameBytes(each, digest),
+    );
+    if (at >= 0) {
+      found[at] = cutText(text, MAX_TEXT).text;
+      source ??= cutText(String(row['source_text']), MAX_TEXT).text;
+    }
+    left -= 1;
+    if (left === 0 || digests.every((each, side) => each === null || found[side] !== null)) break;
+  }
+  const read = (side: number): ReadText => {
+    const official = (digests[side] ?? null) === null;
+    return { official, text: official ? source : (found[side] ?? null) };
+  };
+  return { source_text: source, before: read(0), after: read(1) };
 }

@@ -1,8 +1,8 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
-import type { ReadSnapshot } from '../../../../engine/database/sqlite-database.ts';
 import { targetDigest } from '../store/accepted-findings.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import { refreshTasks } from '../store/task-counts.ts';
+import type { Work, WorkReader } from '../store/work.ts';
 
 /** A localized release whose texts are recorded. */
 export interface NewPublication {
@@ -25,65 +25,19 @@ export interface PublishedText {
   readonly target: string;
 }
 
-/** A rollback: the release that is taken back, and the one that becomes current again. */
-export interface TakenBack {
+/** Two localized releases, one of which takes the place of the other. */
+export interface ComparedPublications {
   readonly from: string;
-  /** `null` when the channel is withdrawn. */
+  /** `null`: all texts are official again. */
   readonly to: string | null;
+}
+
+/** A rollback: the release that is taken back, and the one that becomes current again. */
+export interface TakenBack extends ComparedPublications {
   readonly reviewer: string | null;
   readonly reason: string | null;
 }
 
-/**
- * The texts of localized releases, by digest: which tasks are published, and which units a rollback puts on hold. Equal containers
- * of several releases are stored once.
- */
-export interface Publications {
-  /** Begins to record a release, or begins again. Those before the newest {@link KEPT_PUBLICATIONS} are forgotten. @returns its number */
-  beginPublication(publication: NewPublication): number;
-  /** Whether the texts of a localized release are recorded. */
-  hasPublication(localizedReleaseId: string): boolean;
-  /**
-   * Compares a recorded release with containers.
-   *
-   * @returns how many of these it has, and how many it has in all; `null` unless it is recorded on this base
-   */
-  compareContainers(query: {
-    readonly publication: NewPublication;
-    readonly containers: readonly PublishedContainer[];
-  }): { readonly same: number; readonly total: number } | null;
-  /** The keys whose texts are not recorded yet. */
-  unknownPatchKeys(patchKeys: readonly string[]): readonly string[];
-  addPublishedTexts(batch: { readonly patchKey: string; readonly texts: readonly PublishedText[] }): void;
-  /** Adds containers whose texts are recorded. */
-  addPublishedContainers(batch: {
-    readonly publicationId: number;
-    readonly containers: readonly PublishedContainer[];
-  }): void;
-  /** Deletes a bounded part of what no release has. @returns whether there may be more */
-  cleanUpPublications(): boolean;
-  /**
-   * Marks a bounded part of the tasks all of whose targets are texts of the release, and no others.
-   *
-   * @param localizedReleaseId `null`: no release is published, so no task is; the same for one whose texts are not recorded
-   * @returns the task to continue after; `null` at the end
-   */
-  markPublished(from: {
-    readonly localizedReleaseId: string | null;
-    readonly afterTask: number;
-  }): number | null;
-  /**
-   * Puts the units on hold whose text in the release that is taken back differs from that of the other one. Without another one,
-   * texts that the release before it had stay free.
-   *
-   * @returns how many
-   */
-  holdDifferences(taken: TakenBack): number;
-  /** Counts the units that {@link holdDifferences} would put on hold now. */
-  countDifferences(taken: Pick<TakenBack, 'from' | 'to'>): number;
-}
-
-/** Localized releases whose texts stay recorded. */
 const KEPT_PUBLICATIONS = 50;
 /** Rows that one step of the cleanup deletes. */
 const STEP_ROWS = 5000;
@@ -92,216 +46,240 @@ const STEP = { tasks: 500, units: 20_000 };
 /** Enough of a digest to tell texts apart. */
 const DIGEST_BYTES = 16;
 
-const BUILD = `SELECT build_id FROM build WHERE target_language = :language AND state = 'current'`;
+const REPLACED = `SELECT publication_id FROM publication WHERE target_language = :language AND
+  (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
+   WHERE target_language = :language ORDER BY publication_id DESC LIMIT 1 OFFSET ${KEPT_PUBLICATIONS - 1}))`;
+const LOOSEN = `INSERT OR IGNORE INTO loose_patch_key SELECT patch_key FROM publication_container
+  WHERE publication_id = :dropped AND NOT EXISTS (SELECT 1 FROM publication_container AS other
+   WHERE other.patch_key = publication_container.patch_key AND other.publication_id <> :dropped)`;
 
-/** Creates the publications of one target language. */
-export function createPublications(tools: WorkTools): Publications {
-  return {
-    ...createRecords(tools),
-    ...createComparison(tools),
-    ...createMarks(tools),
-    ...createHolds(tools),
-  };
+/** Begins to record a release, or begins again. Those before the newest {@link KEPT_PUBLICATIONS} are forgotten. @returns its number */
+export function beginPublication(work: Work, { localizedReleaseId, baseReleaseId }: NewPublication): number {
+  const language = work.targetLanguage;
+  return work.database.transaction(() => {
+    for (const row of work.sql(REPLACED).all({ language, id: localizedReleaseId })) {
+      const dropped = Number(row['publication_id']);
+      work.sql(LOOSEN).run({ dropped });
+      work.sql('DELETE FROM publication_container WHERE publication_id = ?').run(dropped);
+      work.sql('DELETE FROM publication WHERE publication_id = ?').run(dropped);
+    }
+    const added = work
+      .sql(
+        'INSERT INTO publication (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)',
+      )
+      .run(localizedReleaseId, baseReleaseId, language, work.now());
+    return Number(added.lastInsertRowid);
+  });
 }
 
-function createRecords({
-  database,
-  targetLanguage,
-  now,
-}: WorkTools): Omit<
-  Publications,
-  'compareContainers' | 'markPublished' | 'holdDifferences' | 'countDifferences'
-> {
-  const publication = createRecordFinder(database, targetLanguage);
-  const others =
-    database.prepare(`SELECT publication_id FROM publication WHERE target_language = :language AND
-    (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
-     WHERE target_language = :language ORDER BY publication_id DESC LIMIT 1 OFFSET ${KEPT_PUBLICATIONS - 1}))`);
-  const loosen =
-    database.prepare(`INSERT OR IGNORE INTO loose_patch_key SELECT patch_key FROM publication_container
-    WHERE publication_id = :dropped AND NOT EXISTS (SELECT 1 FROM publication_container AS other
-     WHERE other.patch_key = publication_container.patch_key AND other.publication_id <> :dropped)`);
-  const dropContainers = database.prepare('DELETE FROM publication_container WHERE publication_id = ?');
-  const drop = database.prepare('DELETE FROM publication WHERE publication_id = ?');
-  const add = database.prepare(`INSERT INTO publication
-    (localized_release_id, base_release_id, target_language, at) VALUES (?, ?, ?, ?)`);
-  const find = database.prepare('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
-  const addLoose = database.prepare('INSERT OR IGNORE INTO loose_patch_key VALUES (?)');
-  const addText = database.prepare('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?, ?)');
-  const addContainer = database.prepare('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
-  const fasten = database.prepare('DELETE FROM loose_patch_key WHERE patch_key = ?');
-  const loose = database.prepare('SELECT patch_key FROM loose_patch_key LIMIT 1');
-  const dropTexts = database.prepare(`DELETE FROM published_text WHERE patch_key = ?1 AND unit_id IN
-    (SELECT unit_id FROM published_text WHERE patch_key = ?1 LIMIT ${STEP_ROWS})`);
-  return {
-    beginPublication: ({ localizedReleaseId, baseReleaseId }) =>
-      database.transaction(() => {
-        for (const row of others.all({ language: targetLanguage, id: localizedReleaseId })) {
-          const dropped = Number(row['publication_id']);
-          loosen.run({ dropped });
-          dropContainers.run(dropped);
-          drop.run(dropped);
-        }
-        return Number(add.run(localizedReleaseId, baseReleaseId, targetLanguage, now()).lastInsertRowid);
-      }),
-    hasPublication: (localizedReleaseId) => publication(localizedReleaseId) !== null,
-    unknownPatchKeys: (keys) => keys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined),
-    addPublishedTexts: ({ patchKey: key, texts: added }) => {
-      const patchKey = Buffer.from(key, 'hex');
-      database.transaction(() => {
-        addLoose.run(patchKey);
-        for (const { unitId, source, target } of added) {
-          addText.run(patchKey, unitId, digestOfTarget(target), shortDigest(blake3OfText(source)));
-        }
-      });
-    },
-    addPublishedContainers: ({ publicationId, containers: added }) => {
-      database.transaction(() => {
-        for (const { destination, patchKey: key } of added) {
-          const patchKey = Buffer.from(key, 'hex');
-          addContainer.run(publicationId, destination, patchKey);
-          fasten.run(patchKey);
-        }
-      });
-    },
-    cleanUpPublications: () =>
-      database.transaction(() => {
-        const patchKey = loose.get()?.['patch_key'] ?? null;
-        if (patchKey === null) return false;
-        if (Number(dropTexts.run(patchKey).changes) < STEP_ROWS) fasten.run(patchKey);
-        return true;
-      }),
-  };
+/** Whether the texts of a localized release are recorded. */
+export function hasPublication(work: Work, localizedReleaseId: string): boolean {
+  return findPublication(work, localizedReleaseId) !== null;
 }
 
-function createComparison({ database, targetLanguage }: WorkTools): Pick<Publications, 'compareContainers'> {
-  const publication = createRecordFinder(database, targetLanguage);
-  const hasContainer = database.prepare(
+/**
+ * Compares a recorded release with containers.
+ *
+ * @returns how many of these it has, and how many it has in all; `null` unless it is recorded on this base
+ */
+export function compareContainers(
+  work: Work,
+  {
+    publication,
+    containers,
+  }: { readonly publication: NewPublication; readonly containers: readonly PublishedContainer[] },
+): { readonly same: number; readonly total: number } | null {
+  const recorded = findPublication(work, publication.localizedReleaseId);
+  if (recorded?.baseReleaseId !== publication.baseReleaseId) return null;
+  const { publicationId } = recorded;
+  const find = work.sql(
     'SELECT 1 FROM publication_container WHERE publication_id = ? AND destination = ? AND patch_key = ?',
   );
-  const countContainers = database.prepare(
-    'SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?',
+  const same = containers.filter(
+    ({ destination, patchKey }) =>
+      find.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
   );
-  return {
-    compareContainers: ({ publication: { localizedReleaseId, baseReleaseId }, containers }) => {
-      const recorded = publication(localizedReleaseId);
-      if (recorded?.baseReleaseId !== baseReleaseId) return null;
-      const { publicationId } = recorded;
-      const same = containers.filter(
-        ({ destination, patchKey }) =>
-          hasContainer.get(publicationId, destination, Buffer.from(patchKey, 'hex')) !== undefined,
-      );
-      return { same: same.length, total: Number(countContainers.get(publicationId)?.['containers']) };
-    },
-  };
+  const count = work.sql('SELECT count(*) AS containers FROM publication_container WHERE publication_id = ?');
+  return { same: same.length, total: Number(count.get(publicationId)?.['containers']) };
 }
 
-function createMarks({
-  database,
-  targetLanguage,
-  counts,
-  now,
-}: WorkTools): Pick<Publications, 'markPublished'> {
-  const publication = createRecordFinder(database, targetLanguage);
-  // The plus keeps SQLite on the order of the table, in which the tasks of a build are beside each other.
-  const tasks = database.prepare(`SELECT task_seq, patch_key, stored_status FROM task
-    LEFT JOIN publication_container AS container ON container.publication_id = :publication
-    AND container.destination = task.destination
-    WHERE +build_id = (${BUILD}) AND (:base IS NULL OR release_id = :base) AND task_seq > :after
-    AND (stored_status IS NULL OR stored_status = 'published')
-    ORDER BY task_seq LIMIT ${STEP.tasks}`);
-  const units = database.prepare(`SELECT target_text, target_digest FROM task_unit
-    LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target_language = :language
-    AND target.source_digest = task_unit.source_digest AND state IN ('draft', 'translated', 'proofread')
-    LEFT JOIN published_text AS text ON text.patch_key = :patch_key AND text.unit_id = task_unit.unit_id
-    WHERE task_seq = :task_seq`);
-  const compare = (taskSeq: number, patchKey: SQLOutputValue): { count: number; isPublished: boolean } => {
-    if (patchKey === null) return { count: 0, isPublished: false };
-    let count = 0;
-    for (const row of units.iterate({ language: targetLanguage, patch_key: patchKey, task_seq: taskSeq })) {
-      count += 1;
-      if (!isSameText(row['target_text'], row['target_digest'])) return { count, isPublished: false };
+/** The keys whose texts are not recorded yet. */
+export function unknownPatchKeys(work: Work, patchKeys: readonly string[]): readonly string[] {
+  const find = work.sql('SELECT 1 FROM publication_container WHERE patch_key = ? LIMIT 1');
+  return patchKeys.filter((key) => find.get(Buffer.from(key, 'hex')) === undefined);
+}
+
+/** Records texts of containers, by digest. */
+export function addPublishedTexts(
+  work: Work,
+  batch: { readonly patchKey: string; readonly texts: readonly PublishedText[] },
+): void {
+  const patchKey = Buffer.from(batch.patchKey, 'hex');
+  const add = work.sql('INSERT OR REPLACE INTO published_text VALUES (?, ?, ?, ?)');
+  work.database.transaction(() => {
+    work.sql('INSERT OR IGNORE INTO loose_patch_key VALUES (?)').run(patchKey);
+    for (const { unitId, source, target } of batch.texts) {
+      add.run(patchKey, unitId, digestOfTarget(target), shortDigest(blake3OfText(source)));
     }
-    return { count, isPublished: true };
-  };
-  const set = database.prepare('UPDATE task SET stored_status = ? WHERE task_seq = ?');
-  const noteCurrent = database.prepare(
-    'UPDATE publication SET current_since = ?, taken_back_at = NULL WHERE publication_id = ?',
-  );
-  return {
-    markPublished: ({ localizedReleaseId, afterTask }) =>
-      database.transaction(() => {
-        const recorded = localizedReleaseId === null ? null : publication(localizedReleaseId);
-        const { publicationId, baseReleaseId } = recorded ?? NONE;
-        if (afterTask < 0) noteCurrent.run(now(), publicationId);
-        const query = { publication: publicationId, language: targetLanguage, base: baseReleaseId };
-        let last: number | null = null;
-        let seen = 0;
-        for (const row of tasks.all({ ...query, after: afterTask })) {
-          if (seen >= STEP.units) break;
-          last = Number(row['task_seq']);
-          const { count, isPublished } = compare(last, row['patch_key'] ?? null);
-          seen += count;
-          if (isPublished === (row['stored_status'] === 'published')) continue;
-          set.run(isPublished ? 'published' : null, last);
-          counts.touch(last);
-        }
-        counts.refresh(now());
-        return last;
-      }),
-  };
+  });
 }
 
-function createHolds({
-  database,
-  targetLanguage,
-  now,
-}: WorkTools): Pick<Publications, 'holdDifferences' | 'countDifferences'> {
-  const publication = createRecordFinder(database, targetLanguage);
-  const before = database.prepare(`SELECT max(publication_id) AS publication_id FROM publication
-    WHERE target_language = ? AND publication_id < ? AND current_since IS NOT NULL AND taken_back_at IS NULL`);
-  const mark = database.prepare('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?');
-  const units = `SELECT DISTINCT text.unit_id FROM publication_container AS container
-    JOIN published_text AS text USING (patch_key) WHERE container.publication_id = :from
-    AND NOT EXISTS (SELECT 1 FROM publication_container AS other
-      WHERE other.patch_key = container.patch_key AND other.publication_id = :to)
-    AND NOT EXISTS (SELECT 1 FROM published_text AS kept JOIN publication_container AS other
-      ON other.patch_key = kept.patch_key AND other.publication_id = :to
-      WHERE kept.unit_id = text.unit_id AND kept.target_digest = text.target_digest)
-    AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = text.unit_id AND target_language = :language)`;
-  const hold = database.prepare(
-    `INSERT INTO hold SELECT unit_id, :language, :reviewer, :reason, :now FROM (${units})`,
-  );
-  const count = database.prepare(`SELECT count(*) AS units FROM (${units})`);
-  /** The numbers of the compared releases; `null` when no unit is held. */
-  const compared = ({ from, to }: Pick<TakenBack, 'from' | 'to'>): Record<string, SQLOutputValue> | null => {
-    const taken = publication(from);
-    if (taken === null) return null;
-    const kept =
-      to === null
-        ? (before.get(targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
-        : (publication(to)?.publicationId ?? null);
-    // Compared with nothing, every text would be held, and no publish could resume.
-    if (to === null && kept === null) return null;
-    return { language: targetLanguage, from: taken.publicationId, to: kept };
-  };
-  return {
-    holdDifferences: ({ from, to, reviewer, reason }) =>
-      database.transaction(() => {
-        const releases = compared({ from, to });
-        mark.run(now(), publication(from)?.publicationId ?? NONE.publicationId);
-        return releases === null
-          ? 0
-          : Number(hold.run({ ...releases, reviewer, reason, now: now() }).changes);
-      }),
-    countDifferences: (taken) => {
-      const releases = compared(taken);
-      return releases === null ? 0 : Number(count.get(releases)?.['units']);
-    },
-  };
+const FASTEN = 'DELETE FROM loose_patch_key WHERE patch_key = ?';
+
+/** Adds containers whose texts are recorded. Equal containers of several releases are stored once. */
+export function addPublishedContainers(
+  work: Work,
+  {
+    publicationId,
+    containers,
+  }: { readonly publicationId: number; readonly containers: readonly PublishedContainer[] },
+): void {
+  const add = work.sql('INSERT OR REPLACE INTO publication_container VALUES (?, ?, ?)');
+  work.database.transaction(() => {
+    for (const { destination, patchKey: key } of containers) {
+      const patchKey = Buffer.from(key, 'hex');
+      add.run(publicationId, destination, patchKey);
+      work.sql(FASTEN).run(patchKey);
+    }
+  });
 }
 
-/** Stands for no release at all. */
+const DROP_TEXTS = `DELETE FROM published_text WHERE patch_key = ?1 AND unit_id IN
+  (SELECT unit_id FROM published_text WHERE patch_key = ?1 LIMIT ${STEP_ROWS})`;
+
+/** Deletes a bounded part of what no release has. @returns whether there may be more */
+export function cleanUpPublications(work: Work): boolean {
+  return work.database.transaction(() => {
+    const patchKey = work.sql('SELECT patch_key FROM loose_patch_key LIMIT 1').get()?.['patch_key'] ?? null;
+    if (patchKey === null) return false;
+    if (Number(work.sql(DROP_TEXTS).run(patchKey).changes) < STEP_ROWS) work.sql(FASTEN).run(patchKey);
+    return true;
+  });
+}
+
+// The plus keeps SQLite on the order of the table, in which the tasks of a build are beside each other.
+const MARKED_TASKS = `SELECT task_seq, patch_key, stored_status FROM task
+  LEFT JOIN publication_container AS container ON container.publication_id = :publication
+  AND container.destination = task.destination
+  WHERE +build_id = (SELECT build_id FROM build WHERE target_language = :language AND state = 'current') AND (:base IS NULL OR release_id = :base) AND task_seq > :after
+  AND (stored_status IS NULL OR stored_status = 'published')
+  ORDER BY task_seq LIMIT ${STEP.tasks}`;
+
+/**
+ * Marks a bounded part of the tasks all of whose targets are texts of the release, and no others.
+ *
+ * @param localizedReleaseId `null`: no release is published, so no task is; the same for one whose texts are not recorded
+ * @returns the task to continue after; `null` at the end
+ */
+export function markPublished(
+  work: Work,
+  {
+    localizedReleaseId,
+    afterTask,
+  }: { readonly localizedReleaseId: string | null; readonly afterTask: number },
+): number | null {
+  return work.database.transaction(() => {
+    const recorded = localizedReleaseId === null ? null : findPublication(work, localizedReleaseId);
+    const { publicationId, baseReleaseId } = recorded ?? NONE;
+    if (afterTask < 0) {
+      work
+        .sql('UPDATE publication SET current_since = ?, taken_back_at = NULL WHERE publication_id = ?')
+        .run(work.now(), publicationId);
+    }
+    const query = { publication: publicationId, language: work.targetLanguage, base: baseReleaseId };
+    let last: number | null = null;
+    let seen = 0;
+    for (const row of work.sql(MARKED_TASKS).all({ ...query, after: afterTask })) {
+      if (seen >= STEP.units) break;
+      last = Number(row['task_seq']);
+      const { count, isPublished } = compareTask(work, last, row['patch_key'] ?? null);
+      seen += count;
+      if (isPublished === (row['stored_status'] === 'published')) continue;
+      work
+        .sql('UPDATE task SET stored_status = ? WHERE task_seq = ?')
+        .run(isPublished ? 'published' : null, last);
+      work.touched.add(last);
+    }
+    refreshTasks(work);
+    return last;
+  });
+}
+
+const PUBLISHED_UNITS = `SELECT target_text, target_digest FROM task_unit
+  LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target_language = :language
+  AND target.source_digest = task_unit.source_digest AND state IN ('draft', 'translated', 'proofread')
+  LEFT JOIN published_text AS text ON text.patch_key = :patch_key AND text.unit_id = task_unit.unit_id
+  WHERE task_seq = :task_seq`;
+
+function compareTask(
+  work: Work,
+  taskSeq: number,
+  patchKey: SQLOutputValue,
+): { readonly count: number; readonly isPublished: boolean } {
+  if (patchKey === null) return { count: 0, isPublished: false };
+  const query = { language: work.targetLanguage, patch_key: patchKey, task_seq: taskSeq };
+  let count = 0;
+  for (const row of work.sql(PUBLISHED_UNITS).iterate(query)) {
+    count += 1;
+    if (!isSameText(row['target_text'], row['target_digest'])) return { count, isPublished: false };
+  }
+  return { count, isPublished: true };
+}
+
+/** The units that differ and that nobody holds. */
+const DIFFERENCES = `SELECT DISTINCT text.unit_id FROM publication_container AS container
+  JOIN published_text AS text USING (patch_key) WHERE container.publication_id = :from
+  AND NOT EXISTS (SELECT 1 FROM publication_container AS other
+    WHERE other.patch_key = container.patch_key AND other.publication_id = :to)
+  AND NOT EXISTS (SELECT 1 FROM published_text AS kept JOIN publication_container AS other
+    ON other.patch_key = kept.patch_key AND other.publication_id = :to
+    WHERE kept.unit_id = text.unit_id AND kept.target_digest = text.target_digest)
+  AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = text.unit_id AND target_language = :language)`;
+const BEFORE = `SELECT max(publication_id) AS publication_id FROM publication
+  WHERE target_language = ? AND publication_id < ? AND current_since IS NOT NULL AND taken_back_at IS NULL`;
+
+/**
+ * Puts the units on hold whose text in the release that is taken back differs from that of the other one. Without another one, texts
+ * that the release before it had stay free.
+ *
+ * @returns how many
+ */
+export function holdDifferences(work: Work, { from, to, reviewer, reason }: TakenBack): number {
+  const hold = `INSERT INTO hold SELECT unit_id, :language, :reviewer, :reason, :now FROM (${DIFFERENCES})`;
+  return work.database.transaction(() => {
+    const compared = comparedReleases(work, from, to);
+    work
+      .sql('UPDATE publication SET taken_back_at = ? WHERE publication_id = ?')
+      .run(work.now(), findPublication(work, from)?.publicationId ?? NONE.publicationId);
+    if (compared === null) return 0;
+    return Number(work.sql(hold).run({ ...compared, reviewer, reason, now: work.now() }).changes);
+  });
+}
+
+/** Counts the units that {@link holdDifferences} would put on hold now. */
+export function countDifferences(work: Work, { from, to }: ComparedPublications): number {
+  const compared = comparedReleases(work, from, to);
+  if (compared === null) return 0;
+  return Number(work.sql(`SELECT count(*) AS units FROM (${DIFFERENCES})`).get(compared)?.['units']);
+}
+
+/** The numbers of the compared releases; `null` when no unit is held. */
+function comparedReleases(
+  work: Work,
+  from: string,
+  to: string | null,
+): Record<string, SQLOutputValue> | null {
+  const taken = findPublication(work, from);
+  if (taken === null) return null;
+  const kept =
+    to === null
+      ? (work.sql(BEFORE).get(work.targetLanguage, taken.publicationId)?.['publication_id'] ?? null)
+      : (findPublication(work, to)?.publicationId ?? null);
+  // Compared with nothing, every text would be held, and no publish could resume.
+  if (to === null && kept === null) return null;
+  return { language: work.targetLanguage, from: taken.publicationId, to: kept };
+}
+
 const NONE: RecordedRelease = { publicationId: -1, baseReleaseId: null };
 
 interface RecordedRelease {
@@ -309,19 +287,15 @@ interface RecordedRelease {
   readonly baseReleaseId: string | null;
 }
 
-/** Creates the search for a recorded release. */
-export function createRecordFinder(
-  database: Pick<ReadSnapshot, 'prepare'>,
-  targetLanguage: string,
-): (localizedReleaseId: string) => RecordedRelease | null {
-  const find = database.prepare(
-    'SELECT publication_id, base_release_id FROM publication WHERE localized_release_id = ? AND target_language = ?',
-  );
-  return (localizedReleaseId) => {
-    const row = find.get(localizedReleaseId, targetLanguage);
-    if (row === undefined) return null;
-    return { publicationId: Number(row['publication_id']), baseReleaseId: String(row['base_release_id']) };
-  };
+/** The record of a localized release. */
+export function findPublication(work: WorkReader, localizedReleaseId: string): RecordedRelease | null {
+  const row = work
+    .sql(
+      'SELECT publication_id, base_release_id FROM publication WHERE localized_release_id = ? AND target_language = ?',
+    )
+    .get(localizedReleaseId, work.targetLanguage);
+  if (row === undefined) return null;
+  return { publicationId: Number(row['publication_id']), baseReleaseId: String(row['base_release_id']) };
 }
 
 function isSameText(text: unknown, digest: unknown): boolean {

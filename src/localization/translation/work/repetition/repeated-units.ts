@@ -1,35 +1,12 @@
 import { CHUNK_UNITS, TASK_IS_OPEN } from '../store/task-counts.ts';
 import { isWithheld } from '../store/withheld-units.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import type { Work } from '../store/work.ts';
 
 interface RunTasks {
   /** The only task; `null` for all until the last one. */
   readonly taskId: string | null;
   /** The last task, by its place in the order of work; `null` without one. */
   readonly lastTask: number | null;
-}
-
-interface OpenUnits {
-  readonly isKnown: boolean;
-  /** Units without a usable target, in the tasks that the run may begin. Units that people hold are counted, too; those of
-   * chunks whose attempts are used up are not. */
-  readonly units: number;
-  /** The last of these tasks; `null` without one. */
-  readonly lastTask: number | null;
-  /** Units of these tasks that got the target of an equal unit before. */
-  readonly copied: number;
-}
-
-/** Counts the open units of tasks, and those that the job `propagate` gives the target of an equal unit. */
-export interface RepeatedUnits {
-  /** Counts the open units of the tasks that workers may take, in the order of work. @param filter one task, or `null` for the first `maxTasks` */
-  openUnits(filter: { readonly taskId: string | null; readonly maxTasks: number }): OpenUnits;
-  /**
-   * Counts units of some tasks: those that got the target of an equal unit since the file was opened, from 0 again with every new
-   * build; and those that will get one. It reads the groups that wait for `propagate`, each unit of them twice at most: about 3
-   * seconds when all of 1,000,000 units wait.
-   */
-  repeatedUnits(tasks: RunTasks): { readonly copied: number; readonly waiting: number };
 }
 
 /** The SQL of the units whose target `propagate` copies, from FROM on. The statement has the parameter `:language`. */
@@ -39,61 +16,109 @@ export const COPIED_TARGETS = `FROM task_unit JOIN task USING (task_seq) JOIN bu
     AND target.state IN ('draft', 'translated', 'proofread') AND target.source_digest = task_unit.source_digest
     AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language)`;
 
+const OPEN = `SELECT coalesce(sum(open), 0) AS units, max(task_seq) AS last_task FROM (SELECT task_seq, coalesce((SELECT sum(open_units) FROM chunk
+  WHERE chunk.task_seq = task.task_seq AND state <> 'failed'), 0) AS open FROM task
+  WHERE is_visible = 1 AND ${TASK_IS_OPEN}
+  AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`;
+
 /**
- * Creates the counts of one target language.
+ * Counts the open units of the tasks that workers may take, in the order of work.
  *
- * @returns the counts, and a function that notes that an open unit of a build got such a target. Units whose part of the task has failed
- * are not noted. Nothing is stored: a run ends with the process, too
+ * @param filter one task, or `null` for the first `maxTasks`
+ * @returns whether the task is known; the units without a usable target, with those that people hold, and without chunks whose
+ * attempts are used up; the last of the tasks, `null` without one; and their units that got the target of an equal unit before
  */
-export function createRepeatedUnits({ database, targetLanguage, now }: WorkTools): {
-  counts: RepeatedUnits;
-  note: (buildId: number, taskSeq: number) => void;
+export function openUnits(
+  work: Work,
+  { taskId, maxTasks }: { readonly taskId: string | null; readonly maxTasks: number },
+): {
+  readonly isKnown: boolean;
+  readonly units: number;
+  readonly lastTask: number | null;
+  readonly copied: number;
 } {
-  const known = database.prepare('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1');
-  const open = database.prepare(
-    `SELECT coalesce(sum(open), 0) AS units, max(task_seq) AS last_task FROM (SELECT task_seq, coalesce((SELECT sum(open_units) FROM chunk
-     WHERE chunk.task_seq = task.task_seq AND state <> 'failed'), 0) AS open FROM task
-     WHERE is_visible = 1 AND ${TASK_IS_OPEN}
-     AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`,
-  );
-  const waiting = database.prepare(
-    `WITH ready AS MATERIALIZED (SELECT repetition FROM changed_repetition AS changed
-      WHERE changed.target_language = :language
-      AND EXISTS (SELECT 1 ${COPIED_TARGETS} AND task_unit.repetition = changed.repetition))
-     SELECT count(*) AS units FROM ready CROSS JOIN task_unit ON task_unit.repetition = ready.repetition
-     JOIN task USING (task_seq) JOIN build USING (build_id)
-     JOIN chunk ON chunk.task_seq = task_unit.task_seq AND chunk.number = task_unit.number / ${CHUNK_UNITS}
-     LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = :language
-     WHERE build.target_language = :language AND build.state = 'current' AND repeats = 1 AND ${TASK_IS_OPEN}
-     AND task_unit.task_seq <= :last_task AND coalesce(task_id = :task_id, 1) AND chunk.state <> 'failed'
-     AND (target.unit_id IS NULL OR target.state = 'stale') AND NOT ${isWithheld('task_unit.unit_id')}`,
-  );
-  const copied = new Map<number, number>();
-  let counted: number | null = null;
-  const copiedIn = ({ taskId, lastTask }: RunTasks): number => {
-    if (lastTask === null) return 0;
-    if (taskId !== null) return copied.get(lastTask) ?? 0;
-    return [...copied].reduce((sum, [taskSeq, units]) => (taskSeq <= lastTask ? sum + units : sum), 0);
-  };
-  const waitingIn = ({ taskId, lastTask }: RunTasks): number => {
-    if (lastTask === null) return 0;
-    const query = { language: targetLanguage, task_id: taskId, last_task: lastTask, now: now() };
-    return Number(waiting.get(query)?.['units']);
-  };
-  return {
-    note: (buildId, taskSeq) => {
-      if (buildId !== counted) copied.clear();
-      counted = buildId;
-      copied.set(taskSeq, (copied.get(taskSeq) ?? 0) + 1);
-    },
-    counts: {
-      openUnits: ({ taskId, maxTasks }) => {
-        const isKnown = taskId === null || known.get(taskId) !== undefined;
-        const row = open.get(taskId, maxTasks);
-        const lastTask = row?.['last_task'] as number | null;
-        return { isKnown, units: Number(row?.['units']), lastTask, copied: copiedIn({ taskId, lastTask }) };
-      },
-      repeatedUnits: (tasks) => ({ copied: copiedIn(tasks), waiting: waitingIn(tasks) }),
-    },
-  };
+  const known = work.sql('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1');
+  const isKnown = taskId === null || known.get(taskId) !== undefined;
+  const row = work.sql(OPEN).get(taskId, maxTasks);
+  const lastTask = row?.['last_task'] as number | null;
+  return { isKnown, units: Number(row?.['units']), lastTask, copied: copiedIn(work, { taskId, lastTask }) };
+}
+
+const WAITING = `WITH ready AS MATERIALIZED (SELECT repetition FROM changed_repetition AS changed
+    WHERE changed.target_language = :language
+    AND EXISTS (SELECT 1 ${COPIED_TARGETS} AND task_unit.repetition = changed.repetition))
+  SELECT count(*) AS units FROM ready CROSS JOIN task_unit ON task_unit.repetition = ready.repetition
+  JOIN task USING (task_seq) JOIN build USING (build_id)
+  JOIN chunk ON chunk.task_seq = task_unit.task_seq AND chunk.number = task_unit.number / ${CHUNK_UNITS}
+  LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = :language
+  WHERE build.target_language = :language AND build.state = 'current' AND repeats = 1 AND ${TASK_IS_OPEN}
+  AND task_unit.task_seq <= :last_task AND coalesce(task_id = :task_id, 1) AND chunk.state <> 'failed'
+  AND (target.unit_id IS NULL OR target.state = 'stale') AND NOT ${isWithheld('task_unit.unit_id')}`;
+
+/**
+ * Counts units of some tasks: those that got the target of an equal unit since the file was opened, from 0 again with every new
+ * build; and those that will get one. It reads the groups that wait for `propagate`, each unit of them twice at most: about 3
+ * seconds when all of 1,000,000 units wait.
+ */
+export function repeatedUnits(
+  work: Work,
+  tasks: RunTasks,
+): { readonly copied: number; readonly waiting: number } {
+  const { taskId, lastTask } = tasks;
+  if (lastTask === null) return { copied: 0, waiting: 0 };
+  const query = { language: work.targetLanguage, task_id: taskId, last_task: lastTask, now: work.now() };
+  return { copied: copiedIn(work, tasks), waiting: Number(work.sql(WAITING).get(query)?.['units']) };
+}
+
+function copiedIn({ copied: { units } }: Work, { taskId, lastTask }: RunTasks): number {
+  if (lastTask === null) return 0;
+  if (taskId !== null) return units.get(lastTask) ?? 0;
+  return [...units].reduce((sum, [taskSeq, count]) => (taskSeq <= lastTask ? sum + count : sum), 0);
+}
+
+/**
+ * Notes that an open unit of a build got the target of an equal unit. Units whose part of the task has failed are not noted. Nothing
+ * is stored: a run ends with the process, too.
+ */
+export function noteCopied({ copied }: Work, buildId: number, taskSeq: number): void {
+  if (buildId !== copied.buildId) copied.units.clear();
+  copied.buildId = buildId;
+  copied.units.set(taskSeq, (copied.units.get(taskSeq) ?? 0) + 1);
+}
+
+/** A container of the current tasks, and whether its rule lets its units take part in repetitions. */
+interface RepeatingContainer {
+  readonly taskSeq: number;
+  readonly destination: string;
+  readonly archiveEntry: string | null;
+  readonly repeats: boolean;
+}
+
+const PAGE_TASKS = 200;
+const CONTAINERS = `SELECT task_seq, destination, archive_entry, repeats FROM task JOIN build USING (build_id)
+  WHERE build.target_language = ? AND build.state = 'current' AND task_seq > ? ORDER BY task_seq LIMIT ${PAGE_TASKS}`;
+
+/** The containers after a task, in pages. */
+export function repeatingContainers(work: Work, afterTask: number): readonly RepeatingContainer[] {
+  return work
+    .sql(CONTAINERS)
+    .all(work.targetLanguage, afterTask)
+    .map((row) => ({
+      taskSeq: Number(row['task_seq']),
+      destination: String(row['destination']),
+      archiveEntry: row['archive_entry'] as string | null,
+      repeats: row['repeats'] === 1,
+    }));
+}
+
+/** Writes which containers take part. */
+export function setRepeating(
+  work: Work,
+  changes: readonly { readonly taskSeq: number; readonly repeats: boolean }[],
+): void {
+  work.database.transaction(() => {
+    for (const { taskSeq, repeats } of changes) {
+      work.sql('UPDATE task SET repeats = ? WHERE task_seq = ?').run(repeats ? 1 : 0, taskSeq);
+    }
+  });
 }

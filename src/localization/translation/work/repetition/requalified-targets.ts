@@ -1,9 +1,10 @@
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import { areCurrent, currentTasks, type BuiltFor } from '../store/builds.ts';
+import { storeJudgement } from '../store/new-judgement.ts';
 import { containerKey, type Finding, type JudgedBy } from '../store/target-rows.ts';
-import { createBuildMark, type BuildMark, type BuiltFor } from '../store/task-update.ts';
-import { createNewJudgements } from '../store/new-judgement.ts';
-import { createTaskReasons } from './requalified-reason.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import { getTarget } from '../store/target-store.ts';
+import { refreshTasks, taskRow } from '../store/task-counts.ts';
+import type { Work, WorkReader } from '../store/work.ts';
+import { writeReason } from './requalified-reason.ts';
 
 interface TargetToRequalify {
   readonly unitId: Uint8Array;
@@ -13,30 +14,33 @@ interface TargetToRequalify {
   readonly text: string;
 }
 
-/** Targets of one task to judge again. */
-export interface RequalifyPage {
+/** A part of one task whose targets are judged again. */
+interface RequalifiedPart {
   readonly builtFor: BuiltFor;
   readonly taskSeq: number;
-  /** Position of the file in the parse index. */
-  readonly indexPosition: number;
   readonly wasProofread: boolean;
   /** How often targets that were judged by something else were stored in the task so far. */
   readonly resets: number;
-  readonly items: readonly TargetToRequalify[];
-  /** The number of the last unit that was looked at; `null` when the task has no more. */
+  /** The number of the last unit that was read; `null` when the task has no more. */
   readonly upTo: number | null;
 }
 
+/** Targets of one task to judge again. */
+export interface RequalifyPage extends RequalifiedPart {
+  /** Position of the file in the parse index. */
+  readonly indexPosition: number;
+  readonly items: readonly TargetToRequalify[];
+}
+
 /** The new judgements of a page. */
-export interface RequalifiedBatch extends Pick<
-  RequalifyPage,
-  'builtFor' | 'taskSeq' | 'wasProofread' | 'resets' | 'upTo'
-> {
+export interface RequalifiedBatch extends RequalifiedPart {
   readonly by: JudgedBy;
-  readonly items: readonly (Pick<TargetToRequalify, 'unitId' | 'revision'> & {
+  readonly items: readonly {
+    readonly unitId: Uint8Array;
+    readonly revision: number;
     readonly findings: readonly Finding[];
     readonly qaIdentity: string;
-  })[];
+  }[];
 }
 
 /** How many targets a batch changed. */
@@ -47,26 +51,6 @@ export interface RequalifiedCounts {
   readonly isTaskReopened: boolean;
   readonly blocked: number;
   readonly freed: number;
-}
-
-/** Judges stored targets again when rules or the Glossary have changed. How far it is, is stored with each task. */
-export interface RequalifiedTargets {
-  /** How many tasks have targets that were judged by something else. */
-  tasksToRequalify(key: string): number;
-  /** Whether there is such a task. */
-  mustRequalify(key: string): boolean;
-  /**
-   * The next targets: of the first such task from a place on. `null` when there is none. The task is marked with what judges it:
-   * when a target that was judged by something else is stored from then on, the task begins again.
-   */
-  requalifyPage(from: { readonly by: JudgedBy; readonly fromTask: number }): RequalifyPage | null;
-  /**
-   * Stores new judgements: a state that changes, and the findings of what keeps its state. A target that changed since its page is
-   * left out, because it was judged then.
-   *
-   * @returns `null` when other tasks replaced those of the page, and nothing was written
-   */
-  storeRequalified(batch: RequalifiedBatch): RequalifiedCounts | null;
 }
 
 const PAGE_UNITS = 200;
@@ -80,119 +64,119 @@ const OTHERS = `FROM task JOIN build USING (build_id) LEFT JOIN proofread_contai
   WHERE build.target_language = :language AND build.state = 'current' AND stored_status IS NOT 'skipped'
   AND draft + translated + proofread + blocked > 0
   AND judged_by IS NOT iif(accepted.at IS NULL, :key, :key || ' proofread')`;
+const NEXT_TASK = `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${OTHERS} AND task_seq >= :from ORDER BY task_seq LIMIT 1`;
 
-/** Creates the test whether there is a task with targets that must be judged again. */
-export function createWaitingTest(
-  database: Pick<Database, 'prepare'>,
-  targetLanguage: string,
-): (key: string) => boolean {
-  const some = database.prepare(`SELECT 1 ${OTHERS} LIMIT 1`);
-  return (key) => some.get({ language: targetLanguage, key }) !== undefined;
+/** How many tasks have targets that were judged by something else. */
+export function tasksToRequalify(work: Work, key: string): number {
+  const count = work.sql(`SELECT count(*) AS count ${OTHERS}`);
+  return Number(count.get({ language: work.targetLanguage, key })?.['count'] ?? 0);
 }
 
-/** Creates the new judgements of one target language. */
-export function createRequalifiedTargets(tools: WorkTools): RequalifiedTargets {
-  const { database, targetLanguage } = tools;
-  const mark = createBuildMark(database, targetLanguage);
-  const count = database.prepare(`SELECT count(*) AS count ${OTHERS}`);
-  const next = database.prepare(
-    `SELECT task.*, accepted.at IS NOT NULL AS was_proofread ${OTHERS} AND task_seq >= :from ORDER BY task_seq LIMIT 1`,
-  );
-  const claim = database.prepare('UPDATE task SET judging_by = ?, judging_from = -1 WHERE task_seq = ?');
-  const readUnits = createUnitReader(database, targetLanguage);
-  return {
-    tasksToRequalify: (key) => Number(count.get({ language: targetLanguage, key })?.['count'] ?? 0),
-    mustRequalify: createWaitingTest(database, targetLanguage),
-    requalifyPage: ({ by: { key }, fromTask: from }) =>
-      database.transaction(() => {
-        const task = next.get({ language: targetLanguage, key, from });
-        if (task === undefined) return null;
-        const taskSeq = Number(task['task_seq']);
-        const wasProofread = task['was_proofread'] === 1;
-        const taskKey = containerKey(key, wasProofread);
-        const continues = task['judging_by'] === taskKey;
-        if (!continues) claim.run(taskKey, taskSeq);
-        return {
-          builtFor: mark.current(),
-          taskSeq,
-          indexPosition: Number(task['index_position']),
-          wasProofread,
-          resets: Number(task['judging_resets']),
-          ...readUnits(taskSeq, continues ? Number(task['judging_from']) : -1),
-        };
-      }),
-    storeRequalified: createBatchStore(tools, mark),
-  };
+/** Whether there is a task with targets that were judged by something else. */
+export function mustRequalify(work: WorkReader, key: string): boolean {
+  return work.sql(`SELECT 1 ${OTHERS} LIMIT 1`).get({ language: work.targetLanguage, key }) !== undefined;
 }
 
-function createUnitReader(
-  database: Database,
-  targetLanguage: string,
-): (taskSeq: number, after: number) => Pick<RequalifyPage, 'items' | 'upTo'> {
-  const find = database.prepare(`SELECT number, ordinal, target.unit_id, revision, target_text FROM task_unit
-    JOIN target ON target.unit_id = task_unit.unit_id AND target_language = ?
-    WHERE task_seq = ? AND number > ? AND state IN ('draft', 'translated', 'proofread', 'blocked')
-    AND target.source_digest = task_unit.source_digest ORDER BY number LIMIT ${PAGE_UNITS}`);
-  return (taskSeq, after) => {
-    const items: TargetToRequalify[] = [];
-    let characters = 0;
-    for (const row of find.iterate(targetLanguage, taskSeq, after)) {
-      const text = String(row['target_text']);
-      items.push({
-        unitId: row['unit_id'] as Uint8Array,
-        revision: Number(row['revision']),
-        ordinal: Number(row['ordinal']),
-        text,
-      });
-      characters += text.length;
-      if (items.length === PAGE_UNITS || characters >= PAGE_CHARACTERS)
-        return { items, upTo: Number(row['number']) };
+/**
+ * The next targets to judge again: of the first such task from a place on. `null` when there is none. The task is marked with what
+ * judges it: when a target that was judged by something else is stored from then on, the task begins again.
+ */
+export function requalifyPage(
+  work: Work,
+  { by: { key }, fromTask }: { readonly by: JudgedBy; readonly fromTask: number },
+): RequalifyPage | null {
+  return work.database.transaction(() => {
+    const task = work.sql(NEXT_TASK).get({ language: work.targetLanguage, key, from: fromTask });
+    if (task === undefined) return null;
+    const taskSeq = Number(task['task_seq']);
+    const wasProofread = task['was_proofread'] === 1;
+    const taskKey = containerKey(key, wasProofread);
+    const continues = task['judging_by'] === taskKey;
+    if (!continues) {
+      work.sql('UPDATE task SET judging_by = ?, judging_from = -1 WHERE task_seq = ?').run(taskKey, taskSeq);
     }
-    return { items, upTo: null };
-  };
+    return {
+      builtFor: currentTasks(work),
+      taskSeq,
+      indexPosition: Number(task['index_position']),
+      wasProofread,
+      resets: Number(task['judging_resets']),
+      ...readTargets(work, taskSeq, continues ? Number(task['judging_from']) : -1),
+    };
+  });
 }
 
-function createBatchStore(tools: WorkTools, mark: BuildMark): RequalifiedTargets['storeRequalified'] {
-  const { database, targetLanguage, targets, counts, now } = tools;
-  const storeJudgement = createNewJudgements(tools);
-  const taskOf = database.prepare('SELECT task_id, release_id FROM task WHERE task_seq = ?');
-  // A target that was judged by something else removes the mark of its task. Another run begins the task again: this one would not end while
-  // such targets are stored. Its mark may be there already, so the count of removals tells the runs apart.
-  const advance = database.prepare(
-    'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets',
-  );
-  const finish = database.prepare(`UPDATE task SET judged_by = :key, judging_by = NULL, judging_from = -1
-    WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets`);
-  const reasons = createTaskReasons(database, targetLanguage);
-  return ({ builtFor, taskSeq, wasProofread, resets, upTo, by, items }) =>
-    database.transaction(() => {
-      const task = taskOf.get(taskSeq);
-      if (task === undefined || !mark.isCurrent(builtFor)) return null;
-      const place = { taskId: String(task['task_id']), releaseId: String(task['release_id']) };
-      const key = containerKey(by.key, wasProofread);
-      const changes = items.map(({ unitId, revision, ...judgement }) => {
-        const target = targets.get(unitId);
-        if (target?.revision !== revision) return null;
-        return storeJudgement(target, {
-          ...judgement,
-          ...place,
-          cause: 'requalified',
-          judgedBy: { ...by, key },
-        });
-      });
-      const { changes: marked } =
-        upTo === null ? finish.run({ key, taskSeq, resets }) : advance.run({ key, upTo, taskSeq, resets });
-      const isTaskReopened = Number(marked) === 0;
-      const isTaskDone = upTo === null && !isTaskReopened;
-      const hasNewReason = isTaskDone && reasons.write(taskSeq);
-      // A task of which nothing changed keeps its time, which tells readers whether they have its newest state.
-      if (hasNewReason || changes.some((change) => change !== null)) counts.touch(taskSeq);
-      counts.refresh(now());
-      return {
-        isTaskDone,
-        isTaskReopened,
-        blocked: changes.filter((change) => change === 'blocked').length,
-        freed: changes.filter((change) => change === 'freed').length,
-      };
+const UNITS = `SELECT number, ordinal, target.unit_id, revision, target_text FROM task_unit
+  JOIN target ON target.unit_id = task_unit.unit_id AND target_language = ?
+  WHERE task_seq = ? AND number > ? AND state IN ('draft', 'translated', 'proofread', 'blocked')
+  AND target.source_digest = task_unit.source_digest ORDER BY number LIMIT ${PAGE_UNITS}`;
+
+function readTargets(
+  work: Work,
+  taskSeq: number,
+  after: number,
+): { readonly items: readonly TargetToRequalify[]; readonly upTo: number | null } {
+  const items: TargetToRequalify[] = [];
+  let characters = 0;
+  for (const row of work.sql(UNITS).iterate(work.targetLanguage, taskSeq, after)) {
+    const text = String(row['target_text']);
+    items.push({
+      unitId: row['unit_id'] as Uint8Array,
+      revision: Number(row['revision']),
+      ordinal: Number(row['ordinal']),
+      text,
     });
+    characters += text.length;
+    if (items.length === PAGE_UNITS || characters >= PAGE_CHARACTERS)
+      return { items, upTo: Number(row['number']) };
+  }
+  return { items, upTo: null };
+}
+
+// A target that was judged by something else removes the mark of its task. Another run begins the task again: this one would not end while
+// such targets are stored. Its mark may be there already, so the count of removals tells the runs apart.
+const ADVANCE =
+  'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets';
+const FINISH = `UPDATE task SET judged_by = :key, judging_by = NULL, judging_from = -1
+  WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets`;
+
+/**
+ * Stores new judgements: a state that changes, and the findings of what keeps its state. A target that changed since its page is
+ * left out, because it was judged then.
+ *
+ * @returns `null` when other tasks replaced those of the page, and nothing was written
+ */
+export function storeRequalified(work: Work, batch: RequalifiedBatch): RequalifiedCounts | null {
+  const { builtFor, taskSeq, wasProofread, resets, upTo, by, items } = batch;
+  return work.database.transaction(() => {
+    const task = taskRow(work, taskSeq);
+    if (task === undefined || !areCurrent(work, builtFor)) return null;
+    const key = containerKey(by.key, wasProofread);
+    const judge = {
+      judgedBy: { ...by, key },
+      taskId: String(task['task_id']),
+      releaseId: String(task['release_id']),
+    };
+    const changes = items.map((item) => {
+      const target = getTarget(work, item.unitId);
+      if (target?.revision !== item.revision) return null;
+      return storeJudgement(work, target, item, judge, 'requalified');
+    });
+    const { changes: marked } =
+      upTo === null
+        ? work.sql(FINISH).run({ key, taskSeq, resets })
+        : work.sql(ADVANCE).run({ key, upTo, taskSeq, resets });
+    const isTaskReopened = Number(marked) === 0;
+    const isTaskDone = upTo === null && !isTaskReopened;
+    const hasNewReason = isTaskDone && writeReason(work, taskSeq);
+    // A task of which nothing changed keeps its time, by which readers know whether they have its newest state.
+    if (hasNewReason || changes.some((change) => change !== null)) work.touched.add(taskSeq);
+    refreshTasks(work);
+    return {
+      isTaskDone,
+      isTaskReopened,
+      blocked: changes.filter((change) => change === 'blocked').length,
+      freed: changes.filter((change) => change === 'freed').length,
+    };
+  });
 }

@@ -3,7 +3,9 @@ import { normalText } from '../../../../domain/text/normal-text.ts';
 import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { SUPERSEDED_WORDING } from '../store/new-judgement.ts';
 import { NO_PROVENANCE, targetOf, type Finding, type StoredTarget } from '../store/target-rows.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import { putTarget } from '../store/target-store.ts';
+import { refreshTasks } from '../store/task-counts.ts';
+import type { Work } from '../store/work.ts';
 
 /** A wording that reviewers of the Translation Memory replaced by another one. */
 export interface SupersededWording {
@@ -15,65 +17,41 @@ export interface SupersededWording {
   readonly reason: string;
 }
 
-/** The marked targets in a part of those of one source. */
-interface SupersededPart {
-  /** Targets that must be checked now and did not have to before. */
-  readonly marked: number;
-  /** The unit after which the next part begins; `null` at the end. */
-  readonly next: Uint8Array | null;
-}
-
-/** Targets of one transaction. */
 const PART_TARGETS = 200;
+const FIND = `SELECT * FROM target WHERE target_language = ? AND source_digest IN (?, ?)
+  AND unit_id > ? AND author_kind = 'memory' AND state IN ('draft', 'translated', 'blocked')
+  ORDER BY unit_id LIMIT ${PART_TARGETS}`;
 
-/** Targets whose wording the Translation Memory gave and has replaced since. */
-export interface SupersededWordings {
-  /**
-   * Marks a part of the targets of one source. A target that nobody has reviewed is at most a draft then, with a finding that names the
-   * other wording. Reviewed targets, and those of people and programs, stay.
-   *
-   * @param query.after the unit after which the part begins; `null` for the first part
-   */
-  markSuperseded(query: {
-    readonly wording: SupersededWording;
-    readonly after: Uint8Array | null;
-  }): SupersededPart;
-}
-
-/** Creates the marks. */
-export function createSupersededWordings({
-  database,
-  targetLanguage,
-  targets,
-  counts,
-  now,
-}: WorkTools): SupersededWordings {
-  const find = database.prepare(`SELECT * FROM target WHERE target_language = ? AND source_digest IN (?, ?)
-    AND unit_id > ? AND author_kind = 'memory' AND state IN ('draft', 'translated', 'blocked')
-    ORDER BY unit_id LIMIT ${PART_TARGETS}`);
-  return {
-    markSuperseded: ({ wording, after }) =>
-      database.transaction(() => {
-        // The memory has the source with single line feeds; a game may have both kinds.
-        const [digest, windows] = [wording.sourceText, wording.sourceText.replaceAll('\n', '\r\n')].map(
-          (text) => blake3OfText(text),
-        ) as [Uint8Array, Uint8Array];
-        const found = find
-          .all(targetLanguage, digest, windows, after ?? new Uint8Array())
-          .map((row) => targetOf(row));
-        const old = normalText(wording.targetText);
-        const message = `the Translation Memory has ${shown(wording.wordingNow)} for this text now`;
-        const affected = found.filter(
-          (target) => normalText(target.text) === old && !isMarked(target, message),
-        );
-        for (const target of affected) {
-          targets.put(marked(target, message, now()), { ...NO_PROVENANCE, reason: wording.reason });
-        }
-        counts.refresh(now());
-        const next = found.length < PART_TARGETS ? null : (found.at(-1)?.unitId ?? null);
-        return { marked: affected.length, next };
-      }),
-  };
+/**
+ * Marks a part of the targets of one source whose wording the Translation Memory gave and has replaced since. A target that nobody
+ * has reviewed is at most a draft then, with a finding that names the other wording. Reviewed targets, and those of people and
+ * programs, stay.
+ *
+ * @param query.after the unit after which the part begins; `null` for the first part
+ * @returns how many targets were marked that were not before, and the unit after which the next part begins; `null` at the end
+ */
+export function markSuperseded(
+  work: Work,
+  { wording, after }: { readonly wording: SupersededWording; readonly after: Uint8Array | null },
+): { readonly marked: number; readonly next: Uint8Array | null } {
+  return work.database.transaction(() => {
+    // The memory has the source with single line feeds; a game may have both kinds.
+    const digest = blake3OfText(wording.sourceText);
+    const windows = blake3OfText(wording.sourceText.replaceAll('\n', '\r\n'));
+    const found = work
+      .sql(FIND)
+      .all(work.targetLanguage, digest, windows, after ?? new Uint8Array())
+      .map(targetOf);
+    const old = normalText(wording.targetText);
+    const message = `the Translation Memory has ${shown(wording.wordingNow)} for this text now`;
+    const affected = found.filter((target) => normalText(target.text) === old && !isMarked(target, message));
+    for (const target of affected) {
+      putTarget(work, marked(target, message, work.now()), { ...NO_PROVENANCE, reason: wording.reason });
+    }
+    refreshTasks(work);
+    const next = found.length < PART_TARGETS ? null : (found.at(-1)?.unitId ?? null);
+    return { marked: affected.length, next };
+  });
 }
 
 function isMarked({ findings }: StoredTarget, message: string): boolean {

@@ -1,98 +1,139 @@
 import { isClosed } from '../../../../domain/translation/task-status.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
+import { addProofread } from '../store/proofread-containers.ts';
+import { sameBytes, type Row } from '../store/target-rows.ts';
+import { getTarget } from '../store/target-store.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
+import { refreshTasks, taskRow } from '../store/task-counts.ts';
+import type { Work } from '../store/work.ts';
+import { findCurrentUnit } from '../update/update-units.ts';
 import type {
+  BegunReview,
   FileReviewBy,
   ImportDone,
   ImportedContainer,
+  RefusedContainers,
   RefusedLine,
   ReviewBy,
+  ReviewLine,
   StagedLine,
-  TaskReviewer,
 } from './review.ts';
-import type { StagedRow } from './review-rows.ts';
-import type { ReviewTools } from './review-tools.ts';
-import { createReviewWriter, type ReviewWriter } from './review-writer.ts';
-import { sameBytes, type Row } from '../store/target-rows.ts';
-import { createCurrentUnitFinder } from '../update/update-units.ts';
+import { addRow, eachRow, reviewedTasks, type StagedRow } from './review-rows.ts';
+import { acceptRow, rowRefusal } from './review-writer.ts';
 
-type FileReview = Pick<
-  TaskReviewer,
-  'beginFileReview' | 'stageLines' | 'excludeContainers' | 'applyFileReview' | 'endReview'
->;
-
-/** Rows that an outcome names. */
 const NAMED_ROWS = 1000;
-/** Containers that an outcome names. */
 const NAMED_CONTAINERS = 1000;
 
-/** Creates the reviews of files in one target language. */
-export function createFileReview(tools: ReviewTools): FileReview {
-  const { database, rows, createId } = tools;
-  /** By review, the tasks that have a row which cannot be used. */
-  const refused = new Map<string, Set<number>>();
-  const refusedOf = (reviewId: string): Set<number> => {
-    const seqs = refused.get(reviewId) ?? new Set();
-    refused.set(reviewId, seqs);
-    return seqs;
-  };
-  const apply = createFileWriter(tools);
-  return {
-    beginFileReview: () => ({ isRefused: false, reviewId: createId(), units: 0 }),
-    ...createStaging(tools, refusedOf),
-    applyFileReview: ({ reviewId, by }) => {
-      try {
-        return database.transaction(() => apply(reviewId, by, refusedOf(reviewId)));
-      } catch (error) {
-        tools.counts.discard();
-        throw error;
-      }
-    },
-    endReview: (reviewId) => {
-      refused.delete(reviewId);
-      rows.remove(reviewId);
-    },
-  };
+/** Begins a review of the rows of a file. */
+export function beginFileReview(work: Work): BegunReview {
+  return { isRefused: false, reviewId: work.createId(), units: 0 };
 }
 
-function createStaging(
-  { database, targetLanguage, targets, rows }: ReviewTools,
-  refusedOf: (reviewId: string) => Set<number>,
-): Pick<FileReview, 'stageLines' | 'excludeContainers'> {
-  const findUnit = createCurrentUnitFinder(database);
-  const statusOf = database.prepare('SELECT status FROM task WHERE task_seq = ?');
-  const taskAt =
-    database.prepare(`SELECT task_seq FROM task WHERE destination = ? AND coalesce(archive_entry, '') = ?
-    AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded'`);
-  return {
-    stageLines: ({ reviewId, lines }) =>
-      database.transaction(() =>
-        lines.map(({ line, unitId, sourceDigest, sourceText, text, revision }): StagedLine => {
-          const place = findUnit(unitId, sourceDigest, targetLanguage);
-          if (place === null) return 'unknown_unit';
-          const refuse = (why: StagedLine): StagedLine => {
-            refusedOf(reviewId).add(place.taskSeq);
-            return why;
-          };
-          if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
-          if (isClosed((statusOf.get(place.taskSeq)?.['status'] ?? null) as string | null))
-            return refuse('task_closed');
-          const known = revision ?? targets.get(place.unitId)?.revision ?? 0;
-          const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
-          return rows.add(reviewId, row) ? 'staged' : refuse('duplicate_unit');
-        }),
-      ),
-    excludeContainers: ({ reviewId, refused: { units, places } }) => {
-      const seqs = refusedOf(reviewId);
-      for (const unitId of units) {
-        const place = findUnit(unitId, null, targetLanguage);
-        if (place !== null) seqs.add(place.taskSeq);
-      }
-      for (const { destination, archiveEntry } of places) {
-        const task = taskAt.get(destination, archiveEntry ?? '', targetLanguage);
-        if (task !== undefined) seqs.add(Number(task['task_seq']));
-      }
-    },
-  };
+/** Collects rows of a file. @returns an outcome for each */
+export function stageLines(
+  work: Work,
+  { reviewId, lines }: { readonly reviewId: string; readonly lines: readonly ReviewLine[] },
+): readonly StagedLine[] {
+  return work.database.transaction(() =>
+    lines.map(({ line, unitId, sourceDigest, sourceText, text, revision }): StagedLine => {
+      const place = findCurrentUnit(work, unitId, sourceDigest);
+      if (place === null) return 'unknown_unit';
+      const refuse = (why: StagedLine): StagedLine => {
+        refusedTasksOf(work, reviewId).add(place.taskSeq);
+        return why;
+      };
+      if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
+      if (isClosed((taskRow(work, place.taskSeq)?.['status'] ?? null) as string | null))
+        return refuse('task_closed');
+      const known = revision ?? getTarget(work, place.unitId)?.revision ?? 0;
+      const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
+      return addRow(work, reviewId, row) ? 'staged' : refuse('duplicate_unit');
+    }),
+  );
+}
+
+/** Refuses the containers of these units and at these places. */
+export function excludeContainers(
+  work: Work,
+  {
+    reviewId,
+    refused: { units, places },
+  }: { readonly reviewId: string; readonly refused: RefusedContainers },
+): void {
+  const seqs = refusedTasksOf(work, reviewId);
+  for (const unitId of units) {
+    const place = findCurrentUnit(work, unitId, null);
+    if (place !== null) seqs.add(place.taskSeq);
+  }
+  for (const { destination, archiveEntry } of places) {
+    const task = work
+      .sql(
+        `SELECT task_seq FROM task WHERE destination = ? AND coalesce(archive_entry, '') = ?
+        AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded'`,
+      )
+      .get(destination, archiveEntry ?? '', work.targetLanguage);
+    if (task !== undefined) seqs.add(Number(task['task_seq']));
+  }
+}
+
+function refusedTasksOf({ refusedTasks }: Work, reviewId: string): Set<number> {
+  const seqs = refusedTasks.get(reviewId) ?? new Set();
+  refusedTasks.set(reviewId, seqs);
+  return seqs;
+}
+
+/** Accepts the rows of a file: all or nothing, or the containers without a refused row. */
+export function applyFileReview(
+  work: Work,
+  { reviewId, by }: { readonly reviewId: string; readonly by: FileReviewBy },
+): ImportDone {
+  try {
+    return work.database.transaction(() => writeFile(work, reviewId, by));
+  } finally {
+    work.touched.clear();
+  }
+}
+
+function writeFile(work: Work, reviewId: string, by: FileReviewBy): ImportDone {
+  const excluded = refusedTasksOf(work, reviewId);
+  let room = NAMED_ROWS;
+  const examined = reviewedTasks(work, reviewId).map((seq) => {
+    const container = examineContainer(work, reviewId, seq, by, room);
+    room -= container.refused.length;
+    return { ...container, isRefused: excluded.has(seq) || container.isRefused };
+  });
+  const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
+  const isApplied = by.isPartial || isClean;
+  const containers: ImportedContainer[] = [];
+  const acceptedTasks: string[] = [];
+  const refusedLines: RefusedLine[] = [];
+  const refusedCounts: Partial<Record<RefusedLine['code'], number>> = {};
+  const sums = { written: 0, repeated: 0, leftOut: 0 };
+  for (const { task, rows, refused, counts, isRefused } of examined) {
+    refusedLines.push(...refused);
+    let refusedRows = 0;
+    for (const [code, count] of counts) {
+      refusedCounts[code] = (refusedCounts[code] ?? 0) + count;
+      refusedRows += count;
+    }
+    const isTaken = isApplied && !isRefused && task !== null;
+    const stored = isTaken ? writeContainer(work, reviewId, task, by) : { written: 0, repeated: 0 };
+    sums.written += stored.written;
+    sums.repeated += stored.repeated;
+    if (isTaken) acceptedTasks.push(String(task['task_id']));
+    else sums.leftOut += rows - refusedRows;
+    if (task === null || containers.length >= NAMED_CONTAINERS) continue;
+    containers.push({
+      taskId: String(task['task_id']),
+      destination: String(task['destination']),
+      archiveEntry: task['archive_entry'] as string | null,
+      ...stored,
+      refused: refusedRows,
+    });
+  }
+  refreshTasks(work);
+  const event = isApplied ? targetsChanged(work, { hasMoved: true }) : null;
+  return { isApplied, containers, acceptedTasks, ...sums, refusedLines, refusedCounts, event };
 }
 
 interface ExaminedContainer {
@@ -105,74 +146,26 @@ interface ExaminedContainer {
   readonly isRefused: boolean;
 }
 
-type FileWriter = (reviewId: string, by: FileReviewBy, excluded: ReadonlySet<number>) => ImportDone;
-
-function createFileWriter(tools: ReviewTools): FileWriter {
-  const writer = createReviewWriter(tools, 'import');
-  const examine = createExamination(tools, writer);
-  const write = createContainerWriter(tools, writer);
-  return (reviewId, by, excluded) => {
-    let room = NAMED_ROWS;
-    const examined = tools.rows.tasks(reviewId).map((seq) => {
-      const container = examine(reviewId, seq, by, room);
-      room -= container.refused.length;
-      return { ...container, isRefused: excluded.has(seq) || container.isRefused };
-    });
-    const isClean = !by.hasRefused && examined.every(({ isRefused }) => !isRefused);
-    const isApplied = by.isPartial || isClean;
-    const containers: ImportedContainer[] = [];
-    const acceptedTasks: string[] = [];
-    const refusedLines: RefusedLine[] = [];
-    const refusedCounts: Partial<Record<RefusedLine['code'], number>> = {};
-    const sums = { written: 0, repeated: 0, leftOut: 0 };
-    for (const { task, rows, refused, counts, isRefused } of examined) {
-      refusedLines.push(...refused);
-      let refusedRows = 0;
-      for (const [code, count] of counts) {
-        refusedCounts[code] = (refusedCounts[code] ?? 0) + count;
-        refusedRows += count;
-      }
-      const isTaken = isApplied && !isRefused && task !== null;
-      const stored = isTaken ? write(reviewId, task, by) : { written: 0, repeated: 0 };
-      sums.written += stored.written;
-      sums.repeated += stored.repeated;
-      if (isTaken) acceptedTasks.push(String(task['task_id']));
-      else sums.leftOut += rows - refusedRows;
-      if (task === null || containers.length >= NAMED_CONTAINERS) continue;
-      containers.push({
-        taskId: String(task['task_id']),
-        destination: String(task['destination']),
-        archiveEntry: task['archive_entry'] as string | null,
-        ...stored,
-        refused: refusedRows,
-      });
-    }
-    tools.counts.refresh(tools.now());
-    const event = isApplied ? tools.eventOf({ hasMoved: true }) : null;
-    return { isApplied, containers, acceptedTasks, ...sums, refusedLines, refusedCounts, event };
-  };
-}
-
-function createExamination(
-  { database, rows }: ReviewTools,
-  writer: ReviewWriter,
-): (reviewId: string, seq: number, by: ReviewBy, room: number) => ExaminedContainer {
-  const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  return (reviewId, seq, by, room) => {
-    const task = taskOf.get(seq) ?? null;
-    const refused: RefusedLine[] = [];
-    const counts = new Map<RefusedLine['code'], number>();
-    const hasEnded = task === null || isClosed(task['status'] as string);
-    let count = 0;
-    for (const row of rows.each(reviewId, seq)) {
-      count += 1;
-      const refusal = hasEnded ? closedRefusal(row) : writer.refusalOf(row, by, 'accept');
-      if (refusal === null) continue;
-      counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
-      if (refused.length < room) refused.push(refusal);
-    }
-    return { task, rows: count, refused, counts, isRefused: counts.size > 0 };
-  };
+function examineContainer(
+  work: Work,
+  reviewId: string,
+  seq: number,
+  by: ReviewBy,
+  room: number,
+): ExaminedContainer {
+  const task = taskRow(work, seq) ?? null;
+  const refused: RefusedLine[] = [];
+  const counts = new Map<RefusedLine['code'], number>();
+  const hasEnded = task === null || isClosed(task['status'] as string);
+  let rows = 0;
+  for (const row of eachRow(work, reviewId, seq)) {
+    rows += 1;
+    const refusal = hasEnded ? closedRefusal(row) : rowRefusal(work, row, by, 'accept');
+    if (refusal === null) continue;
+    counts.set(refusal.code, (counts.get(refusal.code) ?? 0) + 1);
+    if (refused.length < room) refused.push(refusal);
+  }
+  return { task, rows, refused, counts, isRefused: counts.size > 0 };
 }
 
 function closedRefusal({ line, requestedId }: StagedRow): RefusedLine {
@@ -180,22 +173,23 @@ function closedRefusal({ line, requestedId }: StagedRow): RefusedLine {
   return { line, unitId: requestedId, code: 'revision_changed', message };
 }
 
-function createContainerWriter(
-  { database, rows, counts, containers, now }: ReviewTools,
-  writer: ReviewWriter,
-): (reviewId: string, task: Row, by: ReviewBy) => { written: number; repeated: number } {
-  const reopen = database.prepare(
-    `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress', 'failed')`,
-  );
-  return (reviewId, task, by) => {
-    const seq = Number(task['task_seq']);
-    const stored = { written: 0, repeated: 0 };
-    for (const row of rows.each(reviewId, seq)) {
-      stored[writer.accept(task, row, by) ? 'written' : 'repeated'] += 1;
-    }
-    containers.add(String(task['destination']), task['archive_entry'] as string | null, now());
-    reopen.run(seq);
-    counts.touch(seq);
-    return stored;
-  };
+function writeContainer(
+  work: Work,
+  reviewId: string,
+  task: Row,
+  by: ReviewBy,
+): { readonly written: number; readonly repeated: number } {
+  const seq = Number(task['task_seq']);
+  const stored = { written: 0, repeated: 0 };
+  for (const row of eachRow(work, reviewId, seq)) {
+    stored[acceptRow(work, task, row, by, 'import') ? 'written' : 'repeated'] += 1;
+  }
+  addProofread(work, String(task['destination']), task['archive_entry'] as string | null);
+  work
+    .sql(
+      `UPDATE task SET stored_status = NULL WHERE task_seq = ? AND stored_status IN ('pending', 'in_progress', 'failed')`,
+    )
+    .run(seq);
+  work.touched.add(seq);
+  return stored;
 }

@@ -3,11 +3,11 @@ import { countText } from '../../../../domain/count-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import type { TaskReview } from './review.ts';
 import type { Row } from '../store/target-rows.ts';
-import type { TargetStore } from '../store/target-store.ts';
+import { getTarget } from '../store/target-store.ts';
 import { refuse, type UpdateRefusal } from '../store/task-update.ts';
-import type { WorkTools } from '../store/work-tools.ts';
+import type { Work } from '../store/work.ts';
 import { checkRevisions, checkSources } from '../update/update-rules.ts';
-import { createUnitFinder, type PlacedUnits } from '../update/update-units.ts';
+import { placeUnits, unknownTask, visibleTask, type PlacedUnits } from '../update/update-units.ts';
 
 interface ExaminedReview {
   readonly isRefused: false;
@@ -23,34 +23,19 @@ const COMPLETE: ReadonlySet<TranslationTaskStatus> = new Set([
   'published',
 ]);
 
-/** Creates the examination of reviews, the findings and the authors of targets aside. */
-export function createReviewRules({
-  database,
-  targetLanguage,
-  targets,
-}: WorkTools): (review: TaskReview) => ExaminedReview | UpdateRefusal {
-  const taskOf = database.prepare(
-    'SELECT * FROM task WHERE task_id = ? AND target_language = ? AND is_visible = 1',
+/** Examines a review, the findings and the authors of targets aside. */
+export function examineReview(work: Work, review: TaskReview): ExaminedReview | UpdateRefusal {
+  const task = visibleTask(work, review.taskId);
+  if (task === undefined) return unknownTask(review.taskId);
+  const refusal = checkStatus(task, review);
+  if (refusal !== null) return refusal;
+  const units = placeUnits(work, task, review);
+  if (units.isRefused) return units;
+  return (
+    checkSources(review.results, units) ??
+    checkRevisions(work, review, units) ??
+    checkReturned(work, review, units) ?? { isRefused: false, task, units }
   );
-  const placeUnits = createUnitFinder(database);
-  return (review) => {
-    const task = taskOf.get(review.taskId, targetLanguage);
-    if (task === undefined) {
-      return refuse(
-        'unknown_translation_task',
-        `no translation task has the id "${review.taskId.slice(0, 64)}"`,
-      );
-    }
-    const refusal = checkStatus(task, review);
-    if (refusal !== null) return refusal;
-    const units = placeUnits(task, review);
-    if (units.isRefused) return units;
-    return (
-      checkSources(review, units) ??
-      checkRevisions(targets, review, units) ??
-      checkReturned(targets, review, units) ?? { isRefused: false, task, units }
-    );
-  };
 }
 
 function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusal | null {
@@ -78,12 +63,14 @@ function checkStatus(task: Row, { decision, results }: TaskReview): UpdateRefusa
 
 /** A return is about the target that the reviewer has read, so another one refuses it. */
 function checkReturned(
-  targets: Pick<TargetStore, 'get'>,
+  work: Work,
   { decision, results }: TaskReview,
   units: PlacedUnits,
 ): UpdateRefusal | null {
   if (decision === 'accept') return null;
-  const differing = results.filter(({ unitId, text }) => targets.get(units.at(unitId).unitId)?.text !== text);
+  const differing = results.filter(
+    ({ unitId, text }) => getTarget(work, units.at(unitId).unitId)?.text !== text,
+  );
   if (differing.length === 0) return null;
   const ids = differing.slice(0, 20).map(({ unitId }) => unitIdText(unitId));
   return refuse(

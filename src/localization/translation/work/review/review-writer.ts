@@ -1,6 +1,8 @@
 import { isOwnWork, type TargetAuthor } from '../../../../domain/translation/four-eyes.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
+import { blockingFindings } from '../store/accepted-findings.ts';
+import { evaluationFindings } from '../store/new-judgement.ts';
+import { entriesOf } from '../store/target-history.ts';
 import {
   NO_PROVENANCE,
   sameBytes,
@@ -9,100 +11,104 @@ import {
   type Row,
   type StoredTarget,
 } from '../store/target-rows.ts';
+import { getTarget, putTarget } from '../store/target-store.ts';
+import type { Work } from '../store/work.ts';
+import { checkClaim } from '../update/update-rules.ts';
 import type { RefusedLine, ReviewBy } from './review.ts';
 import type { StagedRow } from './review-rows.ts';
-import { createTargetHistory } from '../store/target-history.ts';
-import { evaluationFindings } from '../store/new-judgement.ts';
-import type { ReviewTools } from './review-tools.ts';
-import { createClaimRule } from '../update/update-rules.ts';
 
-/** Decides about the collected targets of a review, and writes them; call it inside a transaction. */
-export interface ReviewWriter {
-  /** Why a row cannot be accepted or returned now; `null` when it can. */
-  refusalOf(row: StagedRow, by: ReviewBy, decision: 'accept' | 'return'): RefusedLine | null;
-  /** Stores a target as accepted, and ends its hold. @returns false when it was accepted before */
-  accept(task: Row, row: StagedRow, by: ReviewBy): boolean;
-  /** Takes back the acceptance of a target, so that it is worked on again. @returns false when it was returned before */
-  giveBack(task: Row, row: StagedRow, by: ReviewBy): boolean;
+/** Why a collected target cannot be accepted or returned now; `null` when it can. */
+export function rowRefusal(
+  work: Work,
+  row: StagedRow,
+  by: ReviewBy,
+  decision: 'accept' | 'return',
+): RefusedLine | null {
+  const before = getTarget(work, row.unitId);
+  const refused = (code: RefusedLine['code'], message: string): RefusedLine => ({
+    line: row.line,
+    unitId: row.requestedId,
+    code,
+    message: `${unitIdText(row.requestedId)}${message}`,
+  });
+  if (decision === 'accept' && isAccepted(before, row)) return null;
+  if ((before?.revision ?? 0) !== row.revision) {
+    return refused('revision_changed', ' was changed by someone else meanwhile');
+  }
+  // Without a judgement nobody knows what blocks the target.
+  if (decision === 'accept' && row.judgedBy === null) {
+    return refused('revision_changed', ' was not judged, because a newer release has replaced its task');
+  }
+  const claimed = checkClaim(work, row.unitId, by.reviewer, 'wait, or ask them to finish');
+  if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
+  if (decision === 'return') return null;
+  const blocking = blockingFindings(work, row);
+  if (blocking.length > 0) {
+    const found = blocking.map(({ check, message }) => `${check}: ${message}`).join('; ');
+    return refused('qa_blocked', `${row.qaIdentity === null ? '' : ` (${row.qaIdentity})`}: ${found}`);
+  }
+  // A text that is new, or was made for another source, is the reviewer's own.
+  const author = isSameTarget(before, row)
+    ? { kind: before.authorKind, tokenId: before.tokenId }
+    : { kind: 'person' as const, tokenId: by.tokenId };
+  if (by.fourEyes && isOwnWork(author, by.tokenId)) {
+    return refused('four_eyes_required', ownWorkMessage(author));
+  }
+  return null;
 }
 
-/** Creates the decisions of one target language. @param authorKind the kind of the author of a text that the review brings along */
-export function createReviewWriter(tools: ReviewTools, authorKind: 'person' | 'import'): ReviewWriter {
-  const { database, targetLanguage, targets, accepted, now } = tools;
-  const checkClaim = createClaimRule(tools, 'wait, or ask them to finish');
-  const liftHold = database.prepare('DELETE FROM hold WHERE unit_id = ? AND target_language = ?');
-  const isReturned = createReturnedQuery(database, targetLanguage);
-  return {
-    refusalOf: (row, by, decision) => {
-      const before = targets.get(row.unitId);
-      const refused = (code: RefusedLine['code'], message: string): RefusedLine => ({
-        line: row.line,
-        unitId: row.requestedId,
-        code,
-        message: `${unitIdText(row.requestedId)}${message}`,
-      });
-      if (decision === 'accept' && isAccepted(before, row)) return null;
-      if ((before?.revision ?? 0) !== row.revision) {
-        return refused('revision_changed', ' was changed by someone else meanwhile');
-      }
-      // Without a judgement nobody knows what blocks the target.
-      if (decision === 'accept' && row.judgedBy === null) {
-        return refused('revision_changed', ' was not judged, because a newer release has replaced its task');
-      }
-      const claimed = checkClaim(row.unitId, by.reviewer);
-      if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
-      if (decision === 'return') return null;
-      const blocking = accepted.blocking(row);
-      if (blocking.length > 0) {
-        const found = blocking.map(({ check, message }) => `${check}: ${message}`).join('; ');
-        return refused('qa_blocked', `${row.qaIdentity === null ? '' : ` (${row.qaIdentity})`}: ${found}`);
-      }
-      const author = authorOf(before, row, by, authorKind);
-      if (by.fourEyes && isOwnWork(author, by.tokenId)) {
-        return refused('four_eyes_required', ownWorkMessage(author));
-      }
-      return null;
+/**
+ * Stores a target as accepted, and ends its hold; call it inside a transaction.
+ *
+ * @param authorKind the kind of the author of a text that the review brings along
+ * @returns false when it was accepted before
+ */
+export function acceptRow(
+  work: Work,
+  task: Row,
+  row: StagedRow,
+  by: ReviewBy,
+  authorKind: 'person' | 'import',
+): boolean {
+  work.sql('DELETE FROM hold WHERE unit_id = ? AND target_language = ?').run(row.unitId, work.targetLanguage);
+  const before = getTarget(work, row.unitId);
+  if (isAccepted(before, row)) return false;
+  const origin = isSameTarget(before, row) ? before : null;
+  putTarget(
+    work,
+    {
+      unitId: row.unitId,
+      text: row.text,
+      state: 'proofread',
+      stateBefore: null,
+      sourceText: row.sourceText,
+      sourceDigest: row.sourceDigest,
+      authorKind: origin?.authorKind ?? authorKind,
+      tokenId: origin === null ? by.tokenId : origin.tokenId,
+      provider: origin?.provider ?? null,
+      providerRunId: origin?.providerRunId ?? null,
+      findings: [...row.findings, ...(origin === null ? [] : evaluationFindings(origin.findings))],
+      qaIdentity: row.qaIdentity,
+      propagatedFrom: origin?.propagatedFrom ?? null,
+      updatedAt: work.now(),
     },
-    accept: (task, row, by) => {
-      liftHold.run(row.unitId, targetLanguage);
-      const before = targets.get(row.unitId);
-      if (isAccepted(before, row)) return false;
-      const author = authorOf(before, row, by, authorKind);
-      const origin = isSameTarget(before, row) ? before : null;
-      targets.put(
-        {
-          unitId: row.unitId,
-          text: row.text,
-          state: 'proofread',
-          stateBefore: null,
-          sourceText: row.sourceText,
-          sourceDigest: row.sourceDigest,
-          authorKind: author.kind,
-          tokenId: author.tokenId,
-          provider: origin?.provider ?? null,
-          providerRunId: origin?.providerRunId ?? null,
-          findings: [...row.findings, ...(origin === null ? [] : evaluationFindings(origin))],
-          qaIdentity: row.qaIdentity,
-          propagatedFrom: origin?.propagatedFrom ?? null,
-          updatedAt: now(),
-        },
-        provenanceOf(task, by, row.judgedBy),
-      );
-      return true;
-    },
-    giveBack: (task, row, by) => {
-      const before = targets.get(row.unitId);
-      if (before === null || isReturned(before, by)) return false;
-      const state = before.state === 'proofread' || before.state === 'translated' ? 'draft' : before.state;
-      // A target that is freed later is a draft, too.
-      const stateBefore =
-        before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
-      // A returned repetition is a target of its own from now on: the reviewer's decision outlives a change of the other unit.
-      const returned = { ...before, state, stateBefore, propagatedFrom: null, updatedAt: now() };
-      targets.put(returned, provenanceOf(task, by, null));
-      return true;
-    },
-  };
+    provenanceOf(task, by, row.judgedBy),
+  );
+  return true;
+}
+
+/** Takes back the acceptance of a target, so that it is worked on again. @returns false when it was returned before */
+export function returnRow(work: Work, task: Row, row: StagedRow, by: ReviewBy): boolean {
+  const before = getTarget(work, row.unitId);
+  if (before === null || isReturned(work, before, by)) return false;
+  const state = before.state === 'proofread' || before.state === 'translated' ? 'draft' : before.state;
+  // A target that is freed later is a draft, too.
+  const stateBefore =
+    before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
+  // A returned repetition is a target of its own from now on: the reviewer's decision outlives a change of the other unit.
+  const returned = { ...before, state, stateBefore, propagatedFrom: null, updatedAt: work.now() };
+  putTarget(work, returned, provenanceOf(task, by, null));
+  return true;
 }
 
 function ownWorkMessage({ kind }: TargetAuthor): string {
@@ -112,19 +118,17 @@ function ownWorkMessage({ kind }: TargetAuthor): string {
 }
 
 /** Whether the newest entry of a unit's history is the same return. */
-function createReturnedQuery(
-  database: Database,
-  targetLanguage: string,
-): (target: StoredTarget, by: ReviewBy) => boolean {
-  const history = createTargetHistory(database, targetLanguage);
-  return ({ unitId, state, revision }, { reviewer, reason, tokenId }) => {
-    if (state === 'proofread' || state === 'translated') return false;
-    const { value: entry } = history.entriesOf(unitId).next();
-    if (entry === undefined || entry['revision'] !== revision) return false;
-    return (
-      entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId
-    );
-  };
+function isReturned(
+  work: Work,
+  { unitId, state, revision }: StoredTarget,
+  { reviewer, reason, tokenId }: ReviewBy,
+): boolean {
+  if (state === 'proofread' || state === 'translated') return false;
+  const { value: entry } = entriesOf(work, unitId).next();
+  if (entry === undefined || entry['revision'] !== revision) return false;
+  return (
+    entry['reviewer'] === reviewer && entry['reason'] === reason && entry['reviewer_token_id'] === tokenId
+  );
 }
 
 function isSameTarget(
@@ -136,17 +140,6 @@ function isSameTarget(
 
 function isAccepted(before: StoredTarget | null, row: StagedRow): boolean {
   return isSameTarget(before, row) && before.state === 'proofread';
-}
-
-/** The author of a target: the reviewer where the text is new, or was made for another source. */
-function authorOf(
-  before: StoredTarget | null,
-  row: StagedRow,
-  { tokenId }: ReviewBy,
-  kind: 'person' | 'import',
-): TargetAuthor {
-  if (isSameTarget(before, row)) return { kind: before.authorKind, tokenId: before.tokenId };
-  return { kind, tokenId };
 }
 
 function provenanceOf(task: Row, by: ReviewBy, judgedBy: JudgedBy | null): Provenance {

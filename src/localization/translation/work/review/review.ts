@@ -1,7 +1,8 @@
 import type { TargetAuthor } from '../../../../domain/translation/four-eyes.ts';
-import type { Finding, JudgedBy } from '../store/target-rows.ts';
+import type { Finding } from '../store/target-rows.ts';
 import type { ReportedTask } from '../store/task-page.ts';
-import type { NamedUnit, TaskUpdate, UpdateRefusal } from '../store/task-update.ts';
+import type { GlossaryOverride, NamedUnits, UpdatedUnit } from '../store/task-update.ts';
+import type { NamedSource } from '../update/update-units.ts';
 import type { TargetsChanged } from '../../../text-events.ts';
 
 /** The reviewer of targets, and the rule of the review. */
@@ -13,19 +14,13 @@ export interface ReviewBy {
   readonly fourEyes: boolean;
 }
 
-interface ReviewResult extends NamedUnit {
-  readonly sourceText: string;
-  readonly sourceDigest: Uint8Array;
-  readonly text: string;
-}
-
 /** A review of a translation task. */
-export interface TaskReview
-  extends ReviewBy, Pick<TaskUpdate, 'override' | 'expect' | 'waive' | 'hold' | 'isTrial'> {
+export interface TaskReview extends ReviewBy, NamedUnits {
   readonly taskId: string;
   readonly decision: 'accept' | 'return';
+  readonly override: GlossaryOverride | null;
   /** Only these units; empty for all units of the task. */
-  readonly results: readonly ReviewResult[];
+  readonly results: readonly (NamedSource & { readonly text: string })[];
 }
 
 /** A row of a file whose unit is known. */
@@ -35,7 +30,7 @@ export interface ReviewLine {
   readonly sourceDigest: Uint8Array;
   readonly sourceText: string;
   readonly text: string;
-  /** That the target had when the file was written; `null` when the file does not say. */
+  /** That the target had when the file was written; `null` when the file has none. */
   readonly revision: number | null;
 }
 
@@ -92,14 +87,6 @@ export interface JudgedRow {
   readonly qaIdentity: string;
 }
 
-/** A unit after a review. */
-export interface ReviewedUnit {
-  readonly unitId: Uint8Array;
-  readonly requestedId: Uint8Array;
-  readonly revision: number;
-  readonly state: string;
-}
-
 /** A review that was made. */
 export interface ReviewDone {
   readonly isRefused: false;
@@ -110,7 +97,7 @@ export interface ReviewDone {
   /** Units that were reviewed in this way before. */
   readonly repeated: number;
   /** The first units of the review. */
-  readonly units: readonly ReviewedUnit[];
+  readonly units: readonly UpdatedUnit[];
   /** `null` for a trial. */
   readonly event: TargetsChanged | null;
 }
@@ -163,36 +150,4 @@ export interface ImportDone {
   readonly refusedCounts: Readonly<Partial<Record<RefusedLine['code'], number>>>;
   /** `null` when no target was stored. */
   readonly event: TargetsChanged | null;
-}
-
-/** The reviews of one target language. */
-export interface TaskReviewer {
-  /** Examines a review and collects its targets; changes no target. */
-  beginReview(review: TaskReview): BegunReview | UpdateRefusal;
-  /** Begins a review of the rows of a file. */
-  beginFileReview(): BegunReview;
-  /** Collects rows of a file. @returns an outcome for each */
-  stageLines(batch: {
-    readonly reviewId: string;
-    readonly lines: readonly ReviewLine[];
-  }): readonly StagedLine[];
-  /** Refuses the containers of these units and at these places. */
-  excludeContainers(request: { readonly reviewId: string; readonly refused: RefusedContainers }): void;
-  /** The next targets; `null` at the end. */
-  reviewPage(query: { readonly reviewId: string; readonly after: ReviewPlace | null }): ReviewPage | null;
-  storeReviewJudgements(batch: {
-    readonly reviewId: string;
-    readonly taskSeq: number;
-    readonly by: JudgedBy;
-    readonly rows: readonly JudgedRow[];
-  }): void;
-  /** Makes a review, all or nothing. Everything is examined again, in one transaction with the change. */
-  applyReview(request: {
-    readonly reviewId: string;
-    readonly review: TaskReview;
-  }): ReviewDone | UpdateRefusal;
-  /** Accepts the rows of a file: all or nothing, or the containers without a refused row. */
-  applyFileReview(request: { readonly reviewId: string; readonly by: FileReviewBy }): ImportDone;
-  /** Forgets the collected targets. */
-  endReview(reviewId: string): void;
 }

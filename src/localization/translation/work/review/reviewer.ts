@@ -1,154 +1,117 @@
 import { countText } from '../../../../domain/count-text.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
-import { createAcceptedFindings } from '../store/accepted-findings.ts';
-import { createFileReview } from './file-review.ts';
-import { createProofreadContainers } from '../store/proofread-containers.ts';
+import { UNIT_STATES } from '../../../../domain/translation/unit-state.ts';
+import { overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
 import { keptFindings } from '../store/new-judgement.ts';
-import { NAMED_UNITS, UpdateRefused, refuse } from '../store/task-update.ts';
-import type { RefusedLine, ReviewDone, ReviewedUnit, TaskReview, TaskReviewer } from './review.ts';
-import { createReviewRows, stagedRowOf } from './review-rows.ts';
-import type { ReviewTools } from './review-tools.ts';
-import type { WorkTools } from '../store/work-tools.ts';
-import { createReviewRules } from './review-rules.ts';
-import { createReviewWriter, type ReviewWriter } from './review-writer.ts';
+import { addProofread } from '../store/proofread-containers.ts';
 import type { Row } from '../store/target-rows.ts';
-import { createTaskCheck, type TaskCheck } from './task-check.ts';
+import { getTarget } from '../store/target-store.ts';
+import { targetsChanged } from '../store/repetition-queue.ts';
+import { refreshTasks, taskRow } from '../store/task-counts.ts';
 import { taskFields } from '../store/task-page.ts';
+import {
+  NAMED_UNITS,
+  UpdateRefused,
+  refuse,
+  type UpdateRefusal,
+  type UpdatedUnit,
+} from '../store/task-update.ts';
+import { holdUnit } from '../store/withheld-units.ts';
+import type { Work } from '../store/work.ts';
+import { transactionOf } from '../update/task-updater.ts';
 import type { PlacedUnits } from '../update/update-units.ts';
+import type { BegunReview, RefusedLine, ReviewDone, TaskReview } from './review.ts';
+import { addRow, addTaskRows, eachRow, removeRows, reviewedTasks, stagedRowOf } from './review-rows.ts';
+import { examineReview } from './review-rules.ts';
+import { acceptRow, returnRow, rowRefusal } from './review-writer.ts';
 
-/** Units that the list of a refusal has. */
 const LISTED_UNITS = 100;
-/** Units that the result lists. */
 const RESULT_UNITS = 1000;
 
-/** The reviews of one target language, and the checks of targets without a review. */
-export interface Reviews extends TaskReviewer, TaskCheck {}
-
-/** Creates the reviews of one target language. The collected targets of interrupted ones are forgotten. */
-export function createReviews(work: WorkTools): Reviews {
-  const { database, targetLanguage } = work;
-  const containers = createProofreadContainers(database, targetLanguage);
-  const rows = createReviewRows(database, targetLanguage, containers);
-  const accepted = createAcceptedFindings(database, targetLanguage);
-  const tools = { ...work, rows, containers, accepted };
-  rows.remove(null);
-  return { ...createTaskReviewer(tools), ...createTaskCheck(tools) };
+/** Examines a review and collects its targets; changes no target. */
+export function beginReview(work: Work, review: TaskReview): BegunReview | UpdateRefusal {
+  return work.database.transaction(() => {
+    const examined = examineReview(work, review);
+    if (examined.isRefused) return examined;
+    const reviewId = work.createId();
+    const { task, units } = examined;
+    const { results } = review;
+    if (results.length === 0) {
+      return { isRefused: false, reviewId, units: addTaskRows(work, reviewId, Number(task['task_seq'])) };
+    }
+    for (const [line, result] of results.entries()) {
+      const place = units.at(result.unitId);
+      const revision = getTarget(work, place.unitId)?.revision ?? 0;
+      addRow(work, reviewId, { ...result, place, line, requestedId: result.unitId, revision });
+    }
+    return { isRefused: false, reviewId, units: results.length };
+  });
 }
 
-function createTaskReviewer(tools: ReviewTools): TaskReviewer {
-  const { database, createId, rows } = tools;
-  const examine = createReviewRules(tools);
-  const apply = createApply(tools);
-  return {
-    beginReview: (review) =>
-      database.transaction(() => {
-        const examined = examine(review);
-        if (examined.isRefused) return examined;
-        const reviewId = createId();
-        const { task, units } = examined;
-        const count =
-          review.results.length === 0
-            ? rows.addTask(reviewId, Number(task['task_seq']))
-            : collect(tools, reviewId, review, units);
-        return { isRefused: false, reviewId, units: count };
-      }),
-    ...createFileReview(tools),
-    reviewPage: ({ reviewId, after }) => rows.page(reviewId, after),
-    storeReviewJudgements: ({ reviewId, taskSeq, by, rows: judged }) => {
-      rows.judge(reviewId, taskSeq, by, judged);
-    },
-    applyReview: ({ reviewId, review }) => {
-      try {
-        const done = database.transaction(
-          () => {
-            const examined = examine(review);
-            if (examined.isRefused) return examined;
-            return apply(reviewId, review, examined.task, examined.units, tools.now());
-          },
-          { isTrial: review.isTrial },
-        );
-        if (review.isTrial) tools.counts.discard();
-        return done;
-      } catch (error) {
-        tools.counts.discard();
-        if (error instanceof UpdateRefused) return error.refusal;
-        throw error;
-      }
-    },
-  };
+/** Makes a review, all or nothing. Everything is examined again, in one transaction with the change. */
+export function applyReview(
+  work: Work,
+  { reviewId, review }: { readonly reviewId: string; readonly review: TaskReview },
+): ReviewDone | UpdateRefusal {
+  return transactionOf(work, review.isTrial, () => {
+    const examined = examineReview(work, review);
+    if (examined.isRefused) return examined;
+    return writeReview(work, reviewId, review, examined.task, examined.units);
+  });
 }
 
-function collect(
-  { rows, targets }: ReviewTools,
+/** Forgets the collected targets of a review. */
+export function endReview(work: Work, reviewId: string): void {
+  work.refusedTasks.delete(reviewId);
+  removeRows(work, reviewId);
+}
+
+function writeReview(
+  work: Work,
   reviewId: string,
-  { results }: TaskReview,
+  review: TaskReview,
+  task: Row,
   units: PlacedUnits,
-): number {
-  for (const [line, result] of results.entries()) {
-    const place = units.at(result.unitId);
-    const revision = targets.get(place.unitId)?.revision ?? 0;
-    rows.add(reviewId, { ...result, place, line, requestedId: result.unitId, revision });
+): ReviewDone {
+  const isAccepted = review.decision === 'accept';
+  if (isAccepted) {
+    applyOverride(work, reviewId, review);
+    waiveFindings(work, reviewId, review, units);
   }
-  return results.length;
-}
-
-type Apply = (reviewId: string, review: TaskReview, task: Row, units: PlacedUnits, now: number) => ReviewDone;
-
-function createApply(tools: ReviewTools): Apply {
-  const { database, counts, rows, targets, containers } = tools;
-  const taskOf = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  const writer = createReviewWriter(tools, 'person');
-  const decide = createReviewDecisions(tools);
-  const settle = createStatusWriter(database);
-  return (reviewId, review, task, units, now) => {
-    const isAccepted = review.decision === 'accept';
-    if (isAccepted) {
-      decide.override(reviewId, review, now);
-      decide.waive(reviewId, review, units, now);
-    }
-    requireCurrent(rows.tasks(reviewId).map((seq) => taskOf.get(seq)));
-    requireFree(tools, reviewId, review, writer);
-    const reviewed: ReviewedUnit[] = [];
-    let written = 0;
-    let count = 0;
-    for (const row of rows.each(reviewId)) {
-      count += 1;
-      const isChanged = isAccepted ? writer.accept(task, row, review) : writer.giveBack(task, row, review);
-      if (isChanged) written += 1;
-      if (reviewed.length >= RESULT_UNITS) continue;
-      const { unitId, requestedId } = row;
-      const target = targets.get(unitId);
-      reviewed.push({
-        unitId,
-        requestedId,
-        revision: target?.revision ?? 0,
-        state: target?.state ?? 'untranslated',
-      });
-    }
-    decide.hold(review, units, now);
-    const seqs = rows.tasks(reviewId);
-    for (const seq of seqs) {
-      const each = taskOf.get(seq) ?? {};
-      settle(each, review);
-      if (isAccepted) {
-        const archiveEntry = each['archive_entry'] as string | null;
-        containers.add(String(each['destination']), archiveEntry, now);
-      }
-      counts.touch(seq);
-    }
-    counts.refresh(now);
-    return {
-      isRefused: false,
-      task: taskFields(taskOf.get(Number(task['task_seq'])) ?? task),
-      appliedTo:
-        task['stored_status'] === 'superseded'
-          ? seqs.map((seq) => String(taskOf.get(seq)?.['task_id'] ?? ''))
-          : [],
-      written,
-      repeated: count - written,
-      units: reviewed,
-      event: review.isTrial ? null : tools.eventOf({ hasMoved: true }),
-    };
+  const seqs = reviewedTasks(work, reviewId);
+  requireCurrent(seqs.map((seq) => taskRow(work, seq)));
+  requireFree(work, reviewId, review);
+  const reviewed: UpdatedUnit[] = [];
+  let written = 0;
+  let count = 0;
+  for (const row of eachRow(work, reviewId)) {
+    count += 1;
+    const isChanged = isAccepted
+      ? acceptRow(work, task, row, review, 'person')
+      : returnRow(work, task, row, review);
+    if (isChanged) written += 1;
+    if (reviewed.length >= RESULT_UNITS) continue;
+    const { unitId, requestedId } = row;
+    const target = getTarget(work, unitId);
+    const [revision, state] = [target?.revision ?? 0, target?.state ?? 'untranslated'];
+    reviewed.push({ unitId, requestedId, revision, state });
+  }
+  for (const { unitId } of review.hold) holdUnit(work, units.at(unitId).unitId, review);
+  const tasks = seqs.map((seq) => taskRow(work, seq) ?? {});
+  for (const each of tasks) {
+    writeStatus(work, each, review);
+    if (isAccepted) addProofread(work, String(each['destination']), each['archive_entry'] as string | null);
+    work.touched.add(Number(each['task_seq']));
+  }
+  refreshTasks(work);
+  return {
+    isRefused: false,
+    task: taskFields(taskRow(work, Number(task['task_seq'])) ?? task),
+    appliedTo:
+      task['stored_status'] === 'superseded' ? tasks.map((each) => String(each['task_id'] ?? '')) : [],
+    written,
+    repeated: count - written,
+    units: reviewed,
+    event: review.isTrial ? null : targetsChanged(work, { hasMoved: true }),
   };
 }
 
@@ -161,15 +124,10 @@ function requireCurrent(tasks: readonly (Row | undefined)[]): void {
 }
 
 /** Refuses a review of which a unit cannot be accepted or returned. */
-function requireFree(
-  { rows }: ReviewTools,
-  reviewId: string,
-  review: TaskReview,
-  writer: ReviewWriter,
-): void {
+function requireFree(work: Work, reviewId: string, review: TaskReview): void {
   const refused = new Map<RefusedLine['code'], { count: number; readonly lines: RefusedLine[] }>();
-  for (const row of rows.each(reviewId)) {
-    const refusal = writer.refusalOf(row, review, review.decision);
+  for (const row of eachRow(work, reviewId)) {
+    const refusal = rowRefusal(work, row, review, review.decision);
     if (refusal === null) continue;
     const others = refused.get(refusal.code) ?? { count: 0, lines: [] };
     others.count += 1;
@@ -211,82 +169,64 @@ const REFUSED_FOR: Readonly<Record<RefusedLine['code'], string>> = {
   four_eyes_required: 'the own work of this token, which another token must accept',
 };
 
-interface ReviewDecisions {
-  override(reviewId: string, review: TaskReview, now: number): void;
-  waive(reviewId: string, review: TaskReview, units: PlacedUnits, now: number): void;
-  hold(review: TaskReview, units: PlacedUnits, now: number): void;
+const COVERED = 'SELECT unit_id FROM review_row WHERE review_id = ? AND qa_identity = ?';
+const IDENTITIES = `SELECT DISTINCT qa_identity FROM review_row
+  WHERE review_id = ? AND instr(findings, '"origin":"glossary"') > 0 LIMIT ${NAMED_UNITS}`;
+
+function applyOverride(work: Work, reviewId: string, review: TaskReview): void {
+  const { override } = review;
+  if (override === null) return;
+  const units = work.sql(COVERED).all(reviewId, override.qaIdentity);
+  if (units.length === 0) {
+    const known = work
+      .sql(IDENTITIES)
+      .all(reviewId)
+      .map((row) => String(row['qa_identity']));
+    throw new UpdateRefused(
+      refuse(
+        'override_stale',
+        `no unit of this review has the qa_identity of the override; the current ones with findings of the Glossary are: ${known.join(', ') || 'none'}`,
+      ),
+    );
+  }
+  for (const row of units) overrideGlossary(work, row['unit_id'] as Uint8Array, override, review);
 }
 
-function createReviewDecisions({
-  database,
-  targetLanguage,
-  targets,
-  accepted,
-}: ReviewTools): ReviewDecisions {
-  const covered = database.prepare('SELECT unit_id FROM review_row WHERE review_id = ? AND qa_identity = ?');
-  const identities = database.prepare(`SELECT DISTINCT qa_identity FROM review_row
-    WHERE review_id = ? AND instr(findings, '"origin":"glossary"') > 0 LIMIT ${NAMED_UNITS}`);
-  const rowOf = database.prepare(
-    `SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?`,
-  );
-  const hold = database.prepare('INSERT OR IGNORE INTO hold VALUES (?, ?, ?, ?, ?)');
-  return {
-    override: (reviewId, review, now) => {
-      const { override } = review;
-      if (override === null) return;
-      const units = covered.all(reviewId, override.qaIdentity);
-      if (units.length === 0) {
-        const known = identities.all(reviewId).map((row) => String(row['qa_identity']));
-        throw new UpdateRefused(
-          refuse(
-            'override_stale',
-            `no unit of this review has the qa_identity of the override; the current ones with findings of the Glossary are: ${known.join(', ') || 'none'}`,
-          ),
-        );
-      }
-      for (const row of units) accepted.override(row['unit_id'] as Uint8Array, review, now);
-    },
-    waive: (reviewId, review, units, now) => {
-      for (const { unitId: named, check, pointer } of review.waive) {
-        const { taskSeq, number } = units.at(named);
-        const row = rowOf.get(reviewId, taskSeq, number);
-        const target = row === undefined ? null : stagedRowOf(row);
-        const stored = target === null ? null : targets.get(target.unitId);
-        const kept = stored !== null && stored.text === target?.text ? keptFindings(stored) : [];
-        const findings = [...(target?.findings ?? []), ...kept];
-        const isFound = findings.some((each) => each.check === check && each.waivable);
-        if (target === null || !isFound) {
-          const message = `the review has no target with a finding "${check}" that can be waived for this unit`;
-          throw new UpdateRefused(refuse('invalid_request', message, [{ pointer, message }]));
-        }
-        accepted.waive(target, check, review, now);
-      }
-    },
-    hold: (review, units, now) => {
-      for (const { unitId } of review.hold) {
-        hold.run(units.at(unitId).unitId, targetLanguage, review.reviewer, review.reason, now);
-      }
-    },
-  };
-}
-
-/** Stores what a review says about its task. The units decide its status, unless it was returned. */
-function createStatusWriter(database: Database): (task: Row, review: TaskReview) => void {
-  const set = database.prepare('UPDATE task SET stored_status = ?, reason = ? WHERE task_seq = ?');
-  const open = database.prepare(
-    'SELECT untranslated + draft + translated + blocked + stale AS open FROM task WHERE task_seq = ?',
-  );
-  return (task, { decision, results, reason }) => {
-    const seq = Number(task['task_seq']);
-    const before = task['stored_status'] as string | null;
-    if (before === 'superseded') return;
-    const isWhole = results.length === 0;
-    if (decision === 'return') {
-      set.run(isWhole ? 'pending' : 'in_progress', reason, seq);
-    } else if (isWhole || Number(open.get(seq)?.['open']) === 0) {
-      set.run(null, reason, seq);
-    } else if (before === 'pending' || before === 'failed') {
-      set.run(null, task['reason'] as string | null, seq);
+function waiveFindings(work: Work, reviewId: string, review: TaskReview, units: PlacedUnits): void {
+  for (const { unitId: named, check, pointer } of review.waive) {
+    const { taskSeq, number } = units.at(named);
+    const row = work
+      .sql('SELECT * FROM review_row WHERE review_id = ? AND task_seq = ? AND number = ?')
+      .get(reviewId, taskSeq, number);
+    const target = row === undefined ? null : stagedRowOf(row);
+    const stored = target === null ? null : getTarget(work, target.unitId);
+    const kept = stored !== null && stored.text === target?.text ? keptFindings(stored.findings) : [];
+    const findings = [...(target?.findings ?? []), ...kept];
+    const isFound = findings.some((each) => each.check === check && each.waivable);
+    if (target === null || !isFound) {
+      const message = `the review has no target with a finding "${check}" that can be waived for this unit`;
+      throw new UpdateRefused(refuse('invalid_request', message, [{ pointer, message }]));
     }
-  };
+    waiveFinding(work, target, check, review);
+  }
+}
+
+/** Stores the decision of a review about a task. The units decide its status, unless it was returned. */
+function writeStatus(work: Work, task: Row, { decision, results, reason }: TaskReview): void {
+  const seq = Number(task['task_seq']);
+  const before = task['stored_status'] as string | null;
+  if (before === 'superseded') return;
+  const isWhole = results.length === 0;
+  const set = work.sql('UPDATE task SET stored_status = ?, reason = ? WHERE task_seq = ?');
+  if (decision === 'return') {
+    set.run(isWhole ? 'pending' : 'in_progress', reason, seq);
+  } else if (isWhole || isProofread(task)) {
+    set.run(null, reason, seq);
+  } else if (before === 'pending' || before === 'failed') {
+    set.run(null, task['reason'] as string | null, seq);
+  }
+}
+
+function isProofread(task: Row): boolean {
+  return UNIT_STATES.every((state) => state === 'proofread' || Number(task[state]) === 0);
 }

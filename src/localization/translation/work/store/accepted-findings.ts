@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import type { Finding } from './target-rows.ts';
-import type { TaskUpdate } from './task-update.ts';
+import type { GlossaryOverride } from './task-update.ts';
+import type { Work, WorkReader } from './work.ts';
 
 /** A target with its findings. */
 export interface JudgedTarget {
@@ -12,67 +12,55 @@ export interface JudgedTarget {
   readonly qaIdentity: string | null;
 }
 
-/** Decisions of reviewers to accept findings. A waiver is void as soon as the source or the target is another text. */
-export interface AcceptedFindings {
-  /** The findings that block a target: errors that nobody has accepted. */
-  blocking(target: JudgedTarget): readonly Finding[];
-  waive(
-    target: JudgedTarget,
-    check: string,
-    by: Pick<TaskUpdate, 'reviewer' | 'reason' | 'tokenId'>,
-    now: number,
-  ): void;
-  /** Stores an override for a unit. */
-  override(unitId: Uint8Array, by: Pick<TaskUpdate, 'override' | 'taskId' | 'tokenId'>, now: number): void;
-}
-
 /** The digest of a target that a waiver is for. */
 export function targetDigest(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }
 
-/** Creates the decisions of one target language. */
-export function createAcceptedFindings(
-  database: Pick<Database, 'prepare'>,
-  targetLanguage: string,
-): AcceptedFindings {
-  const waived =
-    database.prepare(`SELECT 1 FROM waiver WHERE unit_id = ? AND target_language = ? AND check_name = ?
-    AND source_digest = ? AND target_digest = ?`);
-  const overridden = database.prepare('SELECT 1 FROM glossary_override WHERE qa_identity = ? LIMIT 1');
-  const addWaiver = database.prepare('INSERT OR IGNORE INTO waiver VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const addOverride =
-    database.prepare(`INSERT INTO glossary_override (qa_identity, unit_id, task_id, reviewer, reason,
-    provenance, confirmed_at, token_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  return {
-    blocking: ({ unitId, sourceDigest, text, findings, qaIdentity }) => {
-      const errors = findings.filter(({ severity }) => severity === 'error');
-      if (errors.length === 0) return errors;
-      const isOverridden = qaIdentity !== null && overridden.get(qaIdentity) !== undefined;
-      const digest = targetDigest(text);
-      return errors.filter(({ check, origin, waivable }) => {
-        if (origin === 'glossary' && isOverridden) return false;
-        return !waivable || waived.get(unitId, targetLanguage, check, sourceDigest, digest) === undefined;
-      });
-    },
-    waive: ({ unitId, sourceDigest, text }, check, { reviewer, reason, tokenId }, now) => {
-      const digest = targetDigest(text);
-      addWaiver.run(
-        unitId,
-        targetLanguage,
-        check,
-        sourceDigest,
-        digest,
-        reviewer ?? '',
-        reason ?? '',
-        tokenId,
-        now,
-      );
-    },
-    override: (unitId, { override, taskId, tokenId }, now) => {
-      if (override === null) return;
-      const { qaIdentity, reviewer, reason, provenance, confirmedAt } = override;
-      addOverride.run(qaIdentity, unitId, taskId, reviewer, reason, provenance, confirmedAt, tokenId, now);
-    },
-  };
+const FIND_OVERRIDE = 'SELECT 1 FROM glossary_override WHERE qa_identity = ? LIMIT 1';
+const FIND_WAIVER = `SELECT 1 FROM waiver WHERE unit_id = ? AND target_language = ? AND check_name = ?
+  AND source_digest = ? AND target_digest = ?`;
+
+/** The findings that block a target: errors that nobody has accepted. */
+export function blockingFindings(work: WorkReader, target: JudgedTarget): readonly Finding[] {
+  const { unitId, sourceDigest, text, qaIdentity } = target;
+  const errors = target.findings.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return errors;
+  const isOverridden = qaIdentity !== null && work.sql(FIND_OVERRIDE).get(qaIdentity) !== undefined;
+  const digest = targetDigest(text);
+  return errors.filter(({ check, origin, waivable }) => {
+    if (origin === 'glossary' && isOverridden) return false;
+    if (!waivable) return true;
+    const waiver = work.sql(FIND_WAIVER).get(unitId, work.targetLanguage, check, sourceDigest, digest);
+    return waiver === undefined;
+  });
+}
+
+/** Accepts a finding. The waiver is void as soon as the source or the target is another text. */
+export function waiveFinding(
+  work: Work,
+  { unitId, sourceDigest, text }: JudgedTarget,
+  check: string,
+  by: { readonly reviewer: string | null; readonly reason: string | null; readonly tokenId: string | null },
+): void {
+  const place = [unitId, work.targetLanguage, check, sourceDigest, targetDigest(text)] as const;
+  work
+    .sql('INSERT OR IGNORE INTO waiver VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    .run(...place, by.reviewer ?? '', by.reason ?? '', by.tokenId, work.now());
+}
+
+/** Accepts what the Glossary blocks for a unit. */
+export function overrideGlossary(
+  work: Work,
+  unitId: Uint8Array,
+  override: GlossaryOverride,
+  by: { readonly taskId: string; readonly tokenId: string | null },
+): void {
+  const { qaIdentity, reviewer, reason, provenance, confirmedAt } = override;
+  work
+    .sql(
+      `INSERT INTO glossary_override (qa_identity, unit_id, task_id, reviewer, reason,
+      provenance, confirmed_at, token_id, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    .run(qaIdentity, unitId, by.taskId, reviewer, reason, provenance, confirmedAt, by.tokenId, work.now());
 }

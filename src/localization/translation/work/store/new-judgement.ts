@@ -1,9 +1,8 @@
 import { requalify } from '../../../../domain/translation/requalify.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
-import { createAcceptedFindings } from './accepted-findings.ts';
-import { createLaterJudgement } from './target-store.ts';
-import type { WorkTools } from './work-tools.ts';
-import { NO_PROVENANCE, type Finding, type Provenance, type StoredTarget } from './target-rows.ts';
+import { blockingFindings } from './accepted-findings.ts';
+import { NO_PROVENANCE, type Finding, type JudgedBy, type StoredTarget } from './target-rows.ts';
+import { judgeLater, putTarget } from './target-store.ts';
+import type { Work } from './work.ts';
 
 /** The name of the finding of one source with several targets. The comparison of targets writes it, and no judge does. */
 export const INCONSISTENT_TARGET = 'inconsistent_target';
@@ -14,74 +13,63 @@ export const SUPERSEDED_WORDING = 'superseded_wording';
 /** Findings of checks that a new judgement keeps while the target stays. */
 const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
 
-interface NewJudgement extends Pick<Provenance, 'judgedBy' | 'taskId' | 'releaseId'> {
-  readonly findings: readonly Finding[];
-  /** Of the Glossary diagnosis; `null` without one. */
-  readonly qaIdentity: string | null;
-  /** Why the target was judged again, for the history. */
-  readonly cause: 'requalified' | 'checked again';
-}
-
-/** Creates the writer of findings. A target whose findings stay is not written. @returns a function that says whether it wrote */
-export function createFindingsWriter(
-  database: Database,
-  targetLanguage: string,
-): (target: StoredTarget, findings: readonly Finding[], qaIdentity: string | null) => boolean {
-  const write = database.prepare(
-    'UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?',
-  );
-  return (target, findings, qaIdentity) => {
-    const text = JSON.stringify(findings);
-    if (text === JSON.stringify(target.findings) && qaIdentity === target.qaIdentity) return false;
-    write.run(text, qaIdentity, target.unitId, targetLanguage);
-    return true;
-  };
+/** Writes the findings of a target. @returns false when it has them already, and nothing was written */
+export function writeFindings(
+  work: Work,
+  target: StoredTarget,
+  findings: readonly Finding[],
+  qaIdentity: string | null,
+): boolean {
+  const text = JSON.stringify(findings);
+  if (text === JSON.stringify(target.findings) && qaIdentity === target.qaIdentity) return false;
+  work
+    .sql('UPDATE target SET findings = ?, qa_identity = ? WHERE unit_id = ? AND target_language = ?')
+    .run(text, qaIdentity, target.unitId, work.targetLanguage);
+  return true;
 }
 
 /**
- * Creates the one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new
- * revision with an entry in the history. Other findings alone are not. The findings that no judge writes stay.
+ * The one way of storing a new judgement of a stored target; call it inside a transaction. A change of the state is a new revision
+ * with an entry in the history. Other findings alone are not. The findings that no judge writes stay.
  *
- * @returns a function that says what changed: the state, the findings only, or `null` for nothing
+ * @param judged the findings, and the identity of the Glossary diagnosis
+ * @param by the judge, and the task for the history
+ * @param cause why the target was judged again, for the history
+ * @returns the change: of the state, of the findings only, or `null` for none
  */
-export function createNewJudgements({
-  database,
-  targetLanguage,
-  targets,
-  now,
-}: WorkTools): (target: StoredTarget, judgement: NewJudgement) => 'blocked' | 'freed' | 'findings' | null {
-  const accepted = createAcceptedFindings(database, targetLanguage);
-  const writeFindings = createFindingsWriter(database, targetLanguage);
-  const judgeLater = createLaterJudgement(database);
-  return (target, { cause, qaIdentity, findings: judged, ...provenance }) => {
-    const findings = [...withAccepted(target, judged), ...keptFindings(target)];
-    const blocking = accepted.blocking({ ...target, findings, qaIdentity });
-    const change = requalify(target, blocking.length > 0);
-    if (change === null) {
-      judgeLater(target.unitId, provenance.judgedBy);
-      return writeFindings(target, findings, qaIdentity) ? 'findings' : null;
-    }
-    const isBlocked = change.state === 'blocked';
-    const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
-    targets.put(
-      { ...target, ...change, findings, qaIdentity, updatedAt: now() },
-      {
-        ...NO_PROVENANCE,
-        ...provenance,
-        reason: `${cause}: ${isBlocked ? checks : 'nothing blocks it now'}`,
-      },
-    );
-    return isBlocked ? 'blocked' : 'freed';
-  };
+export function storeJudgement(
+  work: Work,
+  target: StoredTarget,
+  judged: { readonly findings: readonly Finding[]; readonly qaIdentity: string | null },
+  by: { readonly judgedBy: JudgedBy; readonly taskId: string; readonly releaseId: string },
+  cause: 'requalified' | 'checked again',
+): 'blocked' | 'freed' | 'findings' | null {
+  const { qaIdentity } = judged;
+  const findings = [...withAccepted(target, judged.findings), ...keptFindings(target.findings)];
+  const blocking = blockingFindings(work, { ...target, findings, qaIdentity });
+  const change = requalify(target, blocking.length > 0);
+  if (change === null) {
+    judgeLater(work, target.unitId, by.judgedBy);
+    return writeFindings(work, target, findings, qaIdentity) ? 'findings' : null;
+  }
+  const isBlocked = change.state === 'blocked';
+  const checks = [...new Set(blocking.map(({ check }) => check))].join(', ');
+  const reason = `${cause}: ${isBlocked ? checks : 'nothing blocks it now'}`;
+  putTarget(
+    work,
+    { ...target, ...change, findings, qaIdentity, updatedAt: work.now() },
+    { ...NO_PROVENANCE, ...by, reason },
+  );
+  return isBlocked ? 'blocked' : 'freed';
 }
 
 /** The findings that no judge writes. */
-export function keptFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+export function keptFindings(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ check, origin }) => KEPT_FINDINGS.has(check) || origin === 'evaluation');
 }
 
 /** The findings of an evaluation: they stay as long as the target has its text. */
-export function evaluationFindings({ findings }: Pick<StoredTarget, 'findings'>): Finding[] {
+export function evaluationFindings(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ origin }) => origin === 'evaluation');
 }
 

@@ -1,10 +1,10 @@
-import type { SQLOutputValue } from 'node:sqlite';
 import type { AUTHOR_KINDS } from '../../../../contract/schemas/vocabulary.ts';
 import type { StateBefore } from '../../../../domain/translation/carry-over.ts';
+import type { SqlRow } from '../../../../engine/database/checked-rows.ts';
 import type { UnitState } from '../../../../domain/translation/unit-state.ts';
 
-/** A row as node:sqlite gives it. */
-export type Row = Record<string, SQLOutputValue>;
+/** A row of translation.db. */
+export type Row = SqlRow;
 
 /** The kind of the author of a target. */
 export type AuthorKind = (typeof AUTHOR_KINDS)[number];
@@ -67,7 +67,7 @@ export interface Provenance {
   readonly releaseId: string | null;
 }
 
-/** Provenance of a change that the program makes by itself. */
+/** The provenance of a change that the program makes automatically. */
 export const NO_PROVENANCE: Provenance = {
   reviewer: null,
   reviewerTokenId: null,

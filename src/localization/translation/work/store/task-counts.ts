@@ -1,27 +1,16 @@
 import { OPEN_STATUSES, taskStatus, type StoredStatus } from '../../../../domain/translation/task-status.ts';
 import { UNIT_STATES, isOpen, noUnits, type UnitState } from '../../../../domain/translation/unit-state.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import type { Row } from './target-rows.ts';
+import type { Work } from './work.ts';
 
 /** Most units of one chunk. */
 export const CHUNK_UNITS = 200;
 
-/**
- * Keeps what tasks and chunks say about their units. The counts change with every unit. The status of a task is written once, by
- * `refresh`, at the end of a transaction.
- */
-export interface TaskCounts {
-  /** Records that a unit went from one state to another, in every task that has it. */
-  move(unitId: Uint8Array, from: UnitState, to: UnitState): void;
-  /** The same for many units, with one change of each task and chunk. */
-  moveAll(moves: readonly UnitMove[]): void;
-  /** Records that a task has another status or another lease. */
-  touch(taskSeq: number): void;
-  /** Writes the status of the tasks that changed. */
-  refresh(now: number): void;
-  /** Forgets the changes of a transaction that was rolled back. */
-  discard(): void;
-}
+/** The SQL condition that workers may take chunks of a task: nobody has set a status that stays. */
+export const TASK_IS_OPEN = `(stored_status IS NULL OR stored_status IN (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}))`;
+
+/** The SQL condition that a task takes targets of people and repetitions. A failed one does, although workers leave it alone. */
+export const TASK_TAKES_TARGETS = `(${TASK_IS_OPEN} OR stored_status = 'failed')`;
 
 /** A unit that went from one state to another. */
 export interface UnitMove {
@@ -30,175 +19,109 @@ export interface UnitMove {
   readonly to: UnitState;
 }
 
-interface LeaseSummary {
-  readonly leased: number;
-  readonly waiting: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly succeeded: number;
-  /** Chunks that a worker may still take. */
-  readonly idle: number;
-  readonly attempt: number;
-  readonly expiresAt: number | null;
-  readonly nextAttemptAt: number | null;
-  readonly owner: string | null;
-  readonly failureReason: string | null;
-}
+const PLACES = `SELECT task_seq, number FROM task_unit JOIN task USING (task_seq)
+  WHERE unit_id = ? AND target_language = ? AND stored_status IS NOT 'superseded'`;
+const COUNT_OPEN = 'UPDATE chunk SET open_units = open_units + ? WHERE task_seq = ? AND number = ?';
+const REOPEN = `UPDATE chunk SET state = 'idle', attempt = 0
+  WHERE task_seq = ? AND number = ? AND state = 'succeeded'`;
 
-/** Creates the counts of the tasks of one target language. */
-export function createTaskCounts(database: Database, targetLanguage: string): TaskCounts {
-  const places = database.prepare(`SELECT task_seq, number FROM task_unit JOIN task USING (task_seq)
-    WHERE unit_id = ? AND target_language = ? AND stored_status IS NOT 'superseded'`);
-  const counts = new Map(
-    UNIT_STATES.map((state) => [
-      state,
-      database.prepare(`UPDATE task SET ${state} = ${state} + ? WHERE task_seq = ?`),
-    ]),
-  );
-  const openUnits = database.prepare(
-    'UPDATE chunk SET open_units = open_units + ? WHERE task_seq = ? AND number = ?',
-  );
-  const reopen = database.prepare(
-    `UPDATE chunk SET state = 'idle', attempt = 0 WHERE task_seq = ? AND number = ? AND state = 'succeeded'`,
-  );
-  const refreshTask = createRefresh(database);
-  const touched = new Set<number>();
-  const moveAll = (moves: readonly UnitMove[]): void => {
-    const inTasks = createSums<UnitState>();
-    const inChunks = createSums<number>();
-    for (const { unitId, from, to } of moves) {
-      for (const row of places.all(unitId, targetLanguage)) {
-        const taskSeq = Number(row['task_seq']);
-        touched.add(taskSeq);
-        inTasks.add(taskSeq, from, -1);
-        inTasks.add(taskSeq, to, 1);
-        const chunk = Math.floor(Number(row['number']) / CHUNK_UNITS);
-        inChunks.add(taskSeq, chunk, Number(isOpen(to)) - Number(isOpen(from)));
-      }
+/** Counts units that went from one state to another, in every task and chunk that has them. */
+export function moveUnits(work: Work, moves: readonly UnitMove[]): void {
+  const inTasks = new Map<number, Map<UnitState, number>>();
+  const inChunks = new Map<number, Map<number, number>>();
+  for (const { unitId, from, to } of moves) {
+    for (const row of work.sql(PLACES).all(unitId, work.targetLanguage)) {
+      const taskSeq = Number(row['task_seq']);
+      work.touched.add(taskSeq);
+      addTo(inTasks, taskSeq, from, -1);
+      addTo(inTasks, taskSeq, to, 1);
+      const chunk = Math.floor(Number(row['number']) / CHUNK_UNITS);
+      addTo(inChunks, taskSeq, chunk, Number(isOpen(to)) - Number(isOpen(from)));
     }
-    for (const { taskSeq, key: state, sum } of inTasks.all()) counts.get(state)?.run(sum, taskSeq);
-    for (const { taskSeq, key: chunk, sum } of inChunks.all()) {
-      openUnits.run(sum, taskSeq, chunk);
-      if (sum > 0) reopen.run(taskSeq, chunk);
+  }
+  for (const [taskSeq, sums] of inTasks) {
+    for (const [state, sum] of sums) {
+      if (sum === 0) continue;
+      work.sql(`UPDATE task SET ${state} = ${state} + ? WHERE task_seq = ?`).run(sum, taskSeq);
     }
-  };
-  return {
-    move: (unitId, from, to) => {
-      moveAll([{ unitId, from, to }]);
-    },
-    moveAll,
-    touch: (taskSeq) => {
-      touched.add(taskSeq);
-    },
-    refresh: (now) => {
-      for (const taskSeq of touched) refreshTask(taskSeq, now);
-      touched.clear();
-    },
-    discard: () => {
-      touched.clear();
-    },
-  };
+  }
+  for (const [taskSeq, sums] of inChunks) {
+    for (const [chunk, sum] of sums) {
+      if (sum !== 0) work.sql(COUNT_OPEN).run(sum, taskSeq, chunk);
+      if (sum > 0) work.sql(REOPEN).run(taskSeq, chunk);
+    }
+  }
 }
 
-interface Sum<Key> {
-  readonly taskSeq: number;
-  readonly key: Key;
-  sum: number;
+function addTo<Key>(sums: Map<number, Map<Key, number>>, taskSeq: number, key: Key, change: number): void {
+  const own = sums.get(taskSeq) ?? new Map<Key, number>();
+  sums.set(taskSeq, own.set(key, (own.get(key) ?? 0) + change));
 }
 
-/** Sums of changes by task and key; those that are 0 are left out. */
-function createSums<Key>(): {
-  readonly add: (taskSeq: number, key: Key, change: number) => void;
-  readonly all: () => readonly Sum<Key>[];
-} {
-  const tasks = new Map<number, Map<Key, Sum<Key>>>();
-  return {
-    add: (taskSeq, key, change) => {
-      const sums = tasks.get(taskSeq) ?? new Map<Key, Sum<Key>>();
-      tasks.set(taskSeq, sums);
-      const entry = sums.get(key) ?? { taskSeq, key, sum: 0 };
-      sums.set(key, entry);
-      entry.sum += change;
-    },
-    all: () => [...tasks.values()].flatMap((sums) => [...sums.values()].filter(({ sum }) => sum !== 0)),
-  };
+/** The row of a task. */
+export function taskRow(work: Work, taskSeq: number): Row | undefined {
+  return work.sql('SELECT * FROM task WHERE task_seq = ?').get(taskSeq);
 }
 
-function createRefresh(database: Database): (taskSeq: number, now: number) => void {
-  const task = database.prepare('SELECT * FROM task WHERE task_seq = ?');
-  const leases = database.prepare(`SELECT
-    count(*) FILTER (WHERE state = 'leased') AS leased,
-    count(*) FILTER (WHERE state = 'retry_wait') AS waiting,
-    count(*) FILTER (WHERE state = 'failed' AND open_units > 0) AS failed,
-    count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
-    count(*) FILTER (WHERE state = 'succeeded') AS succeeded,
-    count(*) FILTER (WHERE state IN ('idle', 'cancelled') AND open_units > 0) AS idle,
-    max(attempt) AS attempt,
-    min(lease_expires_at) FILTER (WHERE state = 'leased') AS expires_at,
-    min(next_attempt_at) FILTER (WHERE state = 'retry_wait') AS next_attempt_at,
-    max(failure_reason) FILTER (WHERE state IN ('failed', 'retry_wait') AND open_units > 0) AS failure_reason
-    FROM chunk WHERE task_seq = ?`);
-  const owner = database.prepare(`SELECT lease_owner FROM chunk WHERE task_seq = ? AND state = 'leased'
-    ORDER BY lease_expires_at, number LIMIT 1`);
-  const update = database.prepare(`UPDATE task SET status = :status,
-    worker_status = :worker_status, attempt = :attempt, lease_owner = :owner, lease_expires_at = :expires_at,
-    next_attempt_at = :next_attempt_at, failure_reason = :failure_reason, updated_at = :now WHERE task_seq = :task_seq`);
-  return (taskSeq, now) => {
-    const row = task.get(taskSeq);
-    if (row === undefined) return;
-    const summary = summaryOf(leases.get(taskSeq) ?? {}, owner.get(taskSeq)?.['lease_owner'] ?? null);
-    const units = noUnits();
-    for (const state of UNIT_STATES) units[state] = Number(row[state]);
-    const stored = row['stored_status'] as StoredStatus | null;
-    const isEnded = stored === 'superseded';
-    update.run({
-      task_seq: taskSeq,
-      now,
-      status: taskStatus({ stored, units, isLeased: summary.leased > 0, isGivenUp: isGivenUp(summary) }),
-      worker_status: isEnded ? 'idle' : workerStatus(summary, units.blocked > 0),
-      attempt: summary.attempt,
-      owner: summary.owner,
-      expires_at: summary.expiresAt,
-      next_attempt_at: summary.nextAttemptAt,
-      failure_reason:
-        stored === 'failed' ? (row['failure_reason'] ?? summary.failureReason) : summary.failureReason,
-    });
-  };
+/** Writes the status of the tasks that changed. */
+export function refreshTasks(work: Work): void {
+  for (const taskSeq of work.touched) refreshTask(work, taskSeq);
+  work.touched.clear();
 }
 
-function summaryOf(row: Row, owner: unknown): LeaseSummary {
-  const numberOf = (name: string): number => Number(row[name] ?? 0);
-  const numberOrNull = (name: string): number | null => (typeof row[name] === 'number' ? row[name] : null);
-  return {
-    leased: numberOf('leased'),
-    waiting: numberOf('waiting'),
-    failed: numberOf('failed'),
-    cancelled: numberOf('cancelled'),
-    succeeded: numberOf('succeeded'),
-    idle: numberOf('idle'),
-    attempt: numberOf('attempt'),
-    expiresAt: numberOrNull('expires_at'),
-    nextAttemptAt: numberOrNull('next_attempt_at'),
-    owner: typeof owner === 'string' ? owner : null,
-    failureReason: typeof row['failure_reason'] === 'string' ? row['failure_reason'] : null,
-  };
+const LEASES = `SELECT
+  count(*) FILTER (WHERE state = 'leased') AS leased,
+  count(*) FILTER (WHERE state = 'retry_wait') AS waiting,
+  count(*) FILTER (WHERE state = 'failed' AND open_units > 0) AS failed,
+  count(*) FILTER (WHERE state = 'cancelled') AS cancelled,
+  count(*) FILTER (WHERE state = 'succeeded') AS succeeded,
+  count(*) FILTER (WHERE state IN ('idle', 'cancelled') AND open_units > 0) AS idle,
+  max(attempt) AS attempt,
+  min(lease_expires_at) FILTER (WHERE state = 'leased') AS expires_at,
+  min(next_attempt_at) FILTER (WHERE state = 'retry_wait') AS next_attempt_at,
+  max(failure_reason) FILTER (WHERE state IN ('failed', 'retry_wait') AND open_units > 0) AS failure_reason
+  FROM chunk WHERE task_seq = ?`;
+const LEASE_OWNER = `SELECT lease_owner FROM chunk WHERE task_seq = ? AND state = 'leased'
+  ORDER BY lease_expires_at, number LIMIT 1`;
+const WRITE_STATUS = `UPDATE task SET status = :status,
+  worker_status = :worker_status, attempt = :attempt, lease_owner = :owner, lease_expires_at = :expires_at,
+  next_attempt_at = :next_attempt_at, failure_reason = :failure_reason, updated_at = :now WHERE task_seq = :task_seq`;
+
+function refreshTask(work: Work, taskSeq: number): void {
+  const row = taskRow(work, taskSeq);
+  if (row === undefined) return;
+  const leases = work.sql(LEASES).get(taskSeq) ?? {};
+  const units = noUnits();
+  for (const state of UNIT_STATES) units[state] = Number(row[state]);
+  const stored = row['stored_status'] as StoredStatus | null;
+  const isLeased = Number(leases['leased']) > 0;
+  const failureReason = leases['failure_reason'] ?? null;
+  work.sql(WRITE_STATUS).run({
+    task_seq: taskSeq,
+    now: work.now(),
+    status: taskStatus({ stored, units, isLeased, isGivenUp: isGivenUp(leases) }),
+    worker_status: stored === 'superseded' ? 'idle' : workerStatus(leases, units.blocked > 0),
+    attempt: Number(leases['attempt'] ?? 0),
+    owner: work.sql(LEASE_OWNER).get(taskSeq)?.['lease_owner'] ?? null,
+    expires_at: leases['expires_at'] ?? null,
+    next_attempt_at: leases['next_attempt_at'] ?? null,
+    failure_reason: stored === 'failed' ? (row['failure_reason'] ?? failureReason) : failureReason,
+  });
 }
 
 /** Whether nothing of a task succeeded and no part of it can be retried. */
-function isGivenUp({ failed, leased, waiting, idle, succeeded }: LeaseSummary): boolean {
-  return failed > 0 && leased + waiting + idle + succeeded === 0;
+function isGivenUp({ failed, leased, waiting, idle, succeeded }: Row): boolean {
+  const others = [leased, waiting, idle, succeeded];
+  return Number(failed) > 0 && others.every((count) => Number(count) === 0);
 }
 
-function workerStatus(summary: LeaseSummary, hasBlockedUnit: boolean): string {
-  if (summary.leased > 0) return 'leased';
-  if (summary.waiting > 0) return 'retry_wait';
-  if (summary.failed > 0) return 'failed';
-  if (summary.succeeded > 0) return hasBlockedUnit ? 'blocked' : 'succeeded';
-  return summary.cancelled > 0 ? 'cancelled' : 'idle';
+function workerStatus(
+  { leased, waiting, failed, succeeded, cancelled }: Row,
+  hasBlockedUnit: boolean,
+): string {
+  if (Number(leased) > 0) return 'leased';
+  if (Number(waiting) > 0) return 'retry_wait';
+  if (Number(failed) > 0) return 'failed';
+  if (Number(succeeded) > 0) return hasBlockedUnit ? 'blocked' : 'succeeded';
+  return Number(cancelled) > 0 ? 'cancelled' : 'idle';
 }
-
-/** The SQL condition that workers may take chunks of a task: nobody has set a status that stays. */
-export const TASK_IS_OPEN = `(stored_status IS NULL OR stored_status IN (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}))`;
-
-/** The SQL condition that a task takes targets of people and repetitions. A failed one does, although workers leave it alone. */
-export const TASK_TAKES_TARGETS = `(${TASK_IS_OPEN} OR stored_status = 'failed')`;

@@ -3,6 +3,7 @@ import type { QueryOf, ReportBodyOf } from '../../../../contract/reports/reports
 import { UNIT_STATES } from '../../../../domain/translation/unit-state.ts';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import type { Row } from './target-rows.ts';
+import type { Work } from './work.ts';
 
 /** The query of `translation.tasks`, parsed. */
 export type TaskQuery = QueryOf<'translation.tasks'>;
@@ -13,7 +14,6 @@ export type TaskPage = ReportBodyOf<'translation.tasks'>;
 /** A task in reports. */
 export type ReportedTask = TaskPage['items'][number];
 
-/** Filters that compare a column with a value. */
 const EXACT_FILTERS = [
   'task_id',
   'release_id',
@@ -46,11 +46,11 @@ export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
 }
 
 /** Counts the tasks that are in reports by their status. */
-export function countTasks(database: Database): Record<string, number> {
-  const rows = database.prepare(
-    'SELECT status, count(*) AS count FROM task WHERE is_visible = 1 GROUP BY status',
-  );
-  return Object.fromEntries(rows.all().map((row) => [String(row['status']), Number(row['count'])]));
+export function countTasks(work: Work): Record<string, number> {
+  const rows = work
+    .sql('SELECT status, count(*) AS count FROM task WHERE is_visible = 1 GROUP BY status')
+    .all();
+  return Object.fromEntries(rows.map((row) => [String(row['status']), Number(row['count'])]));
 }
 
 function conditionOf(query: TaskQuery): { readonly sql: string; readonly values: SQLInputValue[] } {

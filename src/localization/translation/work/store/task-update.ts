@@ -5,7 +5,7 @@ import type { TargetsChanged } from '../../../text-events.ts';
 import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../../contract/actions/provider-names.ts';
 import { countText } from '../../../../domain/count-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import type { BuiltFor } from './builds.ts';
 
 /** A target that a caller wants to store. */
 export interface UpdateResult {
@@ -31,6 +31,16 @@ export interface NamedUnit {
   readonly pointer: string;
 }
 
+/** The units that the entries of `args` name. */
+export interface NamedUnits {
+  /** Units that must have this revision; 0 for a unit without a target. */
+  readonly expect: readonly (NamedUnit & { readonly revision: number })[];
+  readonly waive: readonly (NamedUnit & { readonly check: string })[];
+  readonly hold: readonly NamedUnit[];
+  /** Whether nothing is stored: the answer is that of the same call without it. */
+  readonly isTrial: boolean;
+}
+
 /** A decision to accept what the Glossary blocks. */
 export interface GlossaryOverride {
   readonly qaIdentity: string;
@@ -42,7 +52,7 @@ export interface GlossaryOverride {
 }
 
 /** An update of a translation task. */
-export interface TaskUpdate {
+export interface TaskUpdate extends NamedUnits {
   readonly taskId: string;
   readonly status: 'pending' | 'in_progress' | 'translated' | 'failed' | 'skipped' | null;
   readonly results: readonly UpdateResult[];
@@ -59,12 +69,6 @@ export interface TaskUpdate {
   /** Whether the leases and the claims of others do not count. */
   readonly force: boolean;
   readonly tokenId: string | null;
-  /** Units that must have this revision; 0 for a unit without a target. */
-  readonly expect: readonly (NamedUnit & { readonly revision: number })[];
-  readonly waive: readonly (NamedUnit & { readonly check: string })[];
-  readonly hold: readonly NamedUnit[];
-  /** Whether nothing is stored: the answer says what would be. */
-  readonly isTrial: boolean;
 }
 
 /** A refused update. Nothing was changed. */
@@ -97,14 +101,8 @@ export interface UpdateDone {
   readonly event: TargetsChanged | null;
 }
 
-/** The release and the generation of the parse index that tasks were built for. */
-export interface BuiltFor {
-  readonly releaseId: string;
-  readonly generation: number;
-}
-
 /** Results of an update in one container. */
-export interface ExaminedContainer {
+interface ExaminedContainer {
   /** Position of the file in the parse index. */
   readonly indexPosition: number;
   /** Whether a proofread has accepted units of the container. */
@@ -136,10 +134,7 @@ const OF_PEOPLE: ReadonlyMap<string | null, AuthorKind> = new Map([
 ]);
 
 /** The kind of author that made the targets of an update. Other providers are programs. */
-export function authorKindOf({
-  provider,
-  providerRunId,
-}: Pick<TaskUpdate, 'provider' | 'providerRunId'>): AuthorKind {
+export function authorKindOf({ provider, providerRunId }: TaskUpdate): AuthorKind {
   return OF_PEOPLE.get(provider) ?? (provider === null && providerRunId === null ? 'person' : 'machine');
 }
 
@@ -164,28 +159,4 @@ export function nameBlocked(unitId: Uint8Array, qaIdentity: string | null): stri
 /** The sentence of a refusal because of blocked units. @param named some of them */
 export function blockedDetail(count: number, named: readonly string[]): string {
   return `${countText(count, 'unit has', 'units have')} blocking findings: ${named.join(', ')}; correct, waive or override them, or send in_progress`;
-}
-
-/** The release and the generation of the parse index that the current tasks were built for. */
-export interface BuildMark {
-  current(): BuiltFor;
-  isCurrent(mark: BuiltFor): boolean;
-}
-
-/** Creates the mark of one target language. */
-export function createBuildMark(database: Database, targetLanguage: string): BuildMark {
-  const find = database.prepare(
-    `SELECT release_id, generation FROM build WHERE target_language = ? AND state = 'current'`,
-  );
-  const current = (): BuiltFor => {
-    const { release_id: releaseId = '', generation = 0 } = find.get(targetLanguage) ?? {};
-    return { releaseId: String(releaseId), generation: Number(generation) };
-  };
-  return {
-    current,
-    isCurrent: (mark) => {
-      const { releaseId, generation } = current();
-      return mark.releaseId === releaseId && mark.generation === generation;
-    },
-  };
 }

@@ -26,7 +26,6 @@ import {
 
 const UNIT_ID = bytes(16);
 const DIGEST_BYTES = bytes(32);
-/** The beginning of a digest. */
 const SHORT_DIGEST = bytes(16);
 const REPETITION = bytes(20);
 const LANGUAGE = NAME;
@@ -255,7 +254,7 @@ export const TRANSLATION_RULES: TableRules = {
     patch_key: DIGEST_BYTES,
     unit_id: UNIT_ID,
     target_digest: SHORT_DIGEST,
-    source_digest: bytes(0, 16),
+    source_digest: SHORT_DIGEST,
   },
   loose_patch_key: { patch_key: DIGEST_BYTES },
 };

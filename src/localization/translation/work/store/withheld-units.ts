@@ -1,13 +1,4 @@
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
-
-/** Latest time that a date can have, in Unix seconds. */
-const LATEST_DATE = 8_640_000_000_000;
-
-/**
- * The SQL expression of the end of a claim, in Unix seconds. A claim that an earlier version stored without a bound may end later
- * than a number can say, and reading it would fail.
- */
-export const CLAIM_END = `min(expires_at, ${LATEST_DATE}) AS expires_at`;
+import type { Work } from './work.ts';
 
 /**
  * The SQL condition that a person holds a unit or works on it, so that no worker and no job writes its target. The statement has
@@ -21,11 +12,21 @@ export function isWithheld(unit: string): string {
     AND claim.expires_at > :now))`;
 }
 
-/** Creates the question whether a person holds a unit or works on it. */
-export function createWithheldQuery(
-  database: Database,
-  targetLanguage: string,
-): (unitId: Uint8Array, now: number) => boolean {
-  const find = database.prepare(`SELECT 1 WHERE ${isWithheld(':unit_id')}`);
-  return (unitId, now) => find.get({ unit_id: unitId, language: targetLanguage, now }) !== undefined;
+/** A claim of a person on a unit; `undefined` without one that has not expired. */
+export function claimOn(work: Work, unitId: Uint8Array): { owner: string; expires_at: number } | undefined {
+  const row = work
+    .sql('SELECT owner, expires_at FROM claim WHERE unit_id = ? AND target_language = ? AND expires_at > ?')
+    .get(unitId, work.targetLanguage, work.now());
+  return row && { owner: String(row['owner']), expires_at: Number(row['expires_at']) };
+}
+
+/** Puts a unit on hold, unless it is. */
+export function holdUnit(
+  work: Work,
+  unitId: Uint8Array,
+  { reviewer, reason }: { readonly reviewer: string | null; readonly reason: string | null },
+): void {
+  work
+    .sql('INSERT OR IGNORE INTO hold VALUES (?, ?, ?, ?, ?)')
+    .run(unitId, work.targetLanguage, reviewer, reason, work.now());
 }

@@ -4,15 +4,12 @@ import type { FieldError } from '../../../../contract/problems/service-error.ts'
 import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { unitIdBytes } from '../../../unit-id-text.ts';
 import type { TaskArguments } from '../../../../engine/tasks/task.ts';
-import type { GlossaryOverride, NamedUnit, TaskUpdate, UpdateResult } from '../store/task-update.ts';
+import type { GlossaryOverride, NamedUnit, NamedUnits, UpdateResult } from '../store/task-update.ts';
 
 /** Seconds by which the clock of a reviewer's machine may be ahead. */
 const CLOCK_TOLERANCE_SECONDS = 300;
 
-type Body = Pick<BodyOf<'translation-task-update'>, 'translation_results' | 'glossary_override'>;
-
-/** The units that the entries of `args` name. */
-type NamedArguments = Pick<TaskUpdate, 'expect' | 'waive' | 'hold' | 'isTrial'>;
+type Body = BodyOf<'translation-task-update'>;
 
 const ARGUMENT_FORMS =
   'must be one of expect=UNIT:REVISION, waive=UNIT:CHECK, hold=UNIT, dry_run=true, dry_run=false';
@@ -50,7 +47,7 @@ export function parseResults(
 }
 
 /** Parses `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`, `dry_run=true`; adds what is wrong to `errors`. */
-export function parseArguments(args: readonly string[], errors: FieldError[]): NamedArguments {
+export function parseArguments(args: readonly string[], errors: FieldError[]): NamedUnits {
   const expect: (NamedUnit & { revision: number })[] = [];
   const waive: (NamedUnit & { check: string })[] = [];
   const hold: NamedUnit[] = [];
@@ -100,9 +97,7 @@ export function parseOverride(
 }
 
 /** The arguments of the recorded task: a digest stands for the texts, of which there may be megabytes. */
-export function withoutTexts(
-  body: Body & { readonly reviewer?: string | undefined; readonly reason?: string | undefined },
-): TaskArguments {
+export function withoutTexts(body: Body | BodyOf<'translation-proofread'>): TaskArguments {
   const { translation_results: results, reviewer: _reviewer, reason: _reason, ...rest } = body;
   if (results === undefined) return rest;
   const digest = createHash('sha256').update(JSON.stringify(results)).digest('hex');

@@ -1,8 +1,8 @@
-import type { Database } from '../../../../engine/database/sqlite-database.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { CHUNK_UNITS } from '../store/task-counts.ts';
 import { sameBytes, type Row } from '../store/target-rows.ts';
-import { refuse, type NamedUnit, type TaskUpdate, type UpdateRefusal } from '../store/task-update.ts';
+import { refuse, type NamedUnit, type NamedUnits, type UpdateRefusal } from '../store/task-update.ts';
+import type { Work } from '../store/work.ts';
 
 /** A unit of an update in the task that has it now. */
 export interface PlacedUnit {
@@ -24,85 +24,101 @@ export interface PlacedUnits {
   at(unitId: Uint8Array): PlacedUnit;
 }
 
-/** Most errors that a refusal lists. */
+/** A unit with the source text of the caller. */
+export interface NamedSource extends NamedUnit {
+  readonly sourceText: string;
+  readonly sourceDigest: Uint8Array;
+}
+
 const MAX_ERRORS = 100;
 
-type PlaceUnits = (task: Row, named: NamedUnits) => PlacedUnits | UpdateRefusal;
+/** The task of an id that reports show. */
+export function visibleTask(work: Work, taskId: string): Row | undefined {
+  return work
+    .sql('SELECT * FROM task WHERE task_id = ? AND target_language = ? AND is_visible = 1')
+    .get(taskId, work.targetLanguage);
+}
 
-interface NamedUnits extends Pick<TaskUpdate, 'expect' | 'waive' | 'hold'> {
-  readonly results: readonly (NamedUnit & { readonly sourceDigest: Uint8Array })[];
+/** Refuses the id of no task. */
+export function unknownTask(taskId: string): UpdateRefusal {
+  return refuse('unknown_translation_task', `no translation task has the id "${taskId.slice(0, 64)}"`);
 }
 
 /**
- * Creates the search for a unit in the current tasks, under its own id or the id that it had in the release before.
+ * Finds a unit in the current tasks, under its own id or the id that it had in the release before.
  *
- * @returns a function of the id, the digest of the caller's source text, if there is one, and the target language
+ * @param digest of the caller's source text, if there is one
  */
-export function createCurrentUnitFinder(
-  database: Database,
-): (unitId: Uint8Array, digest: Uint8Array | null, language: string) => PlacedUnit | null {
-  const find = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
-    WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
-    AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`);
-  return (unitId, digest, language) => {
-    const places = find.all({ unit_id: unitId, language }).flatMap((row) => placeOf(row) ?? []);
-    // Another text may have the id now: the one with the caller's text is meant.
-    return (
-      places.find(({ sourceDigest }) => digest !== null && sameBytes(sourceDigest, digest)) ??
-      places[0] ??
-      null
-    );
-  };
+export function findCurrentUnit(
+  work: Work,
+  unitId: Uint8Array,
+  digest: Uint8Array | null,
+): PlacedUnit | null {
+  const rows = work
+    .sql(
+      `SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
+      WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
+      AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`,
+    )
+    .all({ unit_id: unitId, language: work.targetLanguage });
+  const places = rows.map(placeOf);
+  // Another text may have the id now: the one with the caller's text is meant.
+  const ofText = places.find(({ sourceDigest }) => digest !== null && sameBytes(sourceDigest, digest));
+  return ofText ?? places[0] ?? null;
 }
 
 /**
- * Creates the search for the units of an update. Those of a superseded task are looked for in the current tasks, under their own
- * id or the id that they have now.
+ * Finds the units of an update. Those of a superseded task are searched for in the current tasks, under their own id or the id that
+ * they have now.
  */
-export function createUnitFinder(database: Database): PlaceUnits {
-  const own = database.prepare(`SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
-    WHERE unit_id = ? AND task_seq = ?`);
-  const findCurrent = createCurrentUnitFinder(database);
-  const find = (task: Row, { unitId }: NamedUnit, digest: Uint8Array | null): PlacedUnit | null => {
-    if (task['stored_status'] !== 'superseded') return placeOf(own.get(unitId, Number(task['task_seq'])));
-    return findCurrent(unitId, digest, String(task['target_language']));
-  };
-  return (task, update) => {
-    const places = new Map<string, PlacedUnit>();
-    const errors: { pointer: string; message: string }[] = [];
-    const named: readonly (NamedUnit & { readonly sourceDigest?: Uint8Array })[] = [
-      ...update.results,
-      ...update.expect,
-      ...update.waive,
-      ...update.hold,
-    ];
-    for (const unit of named) {
-      const key = unitIdText(unit.unitId);
-      if (places.has(key)) continue;
-      const place = find(task, unit, unit.sourceDigest ?? null);
-      if (place !== null) places.set(key, place);
-      else errors.push({ pointer: unit.pointer, message: `is not a unit of this task: ${key}` });
-    }
-    if (errors.length > 0) {
-      return refuse(
-        'invalid_request',
-        `the task has no such units; export it again`,
-        errors.slice(0, MAX_ERRORS),
-      );
-    }
-    return {
-      isRefused: false,
-      at: (unitId) => {
-        const place = places.get(unitIdText(unitId));
-        if (place === undefined) throw new Error(`the update does not name ${unitIdText(unitId)}`);
-        return place;
-      },
-    };
+export function placeUnits(
+  work: Work,
+  task: Row,
+  update: NamedUnits & { readonly results: readonly NamedSource[] },
+): PlacedUnits | UpdateRefusal {
+  const places = new Map<string, PlacedUnit>();
+  const errors: { pointer: string; message: string }[] = [];
+  const named: readonly (NamedUnit & Partial<NamedSource>)[] = [
+    ...update.results,
+    ...update.expect,
+    ...update.waive,
+    ...update.hold,
+  ];
+  for (const { unitId, pointer, sourceDigest = null } of named) {
+    const key = unitIdText(unitId);
+    if (places.has(key)) continue;
+    const place =
+      task['stored_status'] === 'superseded'
+        ? findCurrentUnit(work, unitId, sourceDigest)
+        : findOwnUnit(work, unitId, Number(task['task_seq']));
+    if (place !== null) places.set(key, place);
+    else errors.push({ pointer, message: `is not a unit of this task: ${key}` });
+  }
+  if (errors.length > 0) {
+    const detail = 'the task has no such units; export it again';
+    return refuse('invalid_request', detail, errors.slice(0, MAX_ERRORS));
+  }
+  return {
+    isRefused: false,
+    at: (unitId) => {
+      const place = places.get(unitIdText(unitId));
+      if (place === undefined) throw new Error(`the update does not name ${unitIdText(unitId)}`);
+      return place;
+    },
   };
 }
 
-function placeOf(row: Row | undefined): PlacedUnit | null {
-  if (row === undefined) return null;
+function findOwnUnit(work: Work, unitId: Uint8Array, taskSeq: number): PlacedUnit | null {
+  const row = work
+    .sql(
+      `SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
+      WHERE unit_id = ? AND task_seq = ?`,
+    )
+    .get(unitId, taskSeq);
+  return row === undefined ? null : placeOf(row);
+}
+
+function placeOf(row: Row): PlacedUnit {
   return {
     unitId: row['unit_id'] as Uint8Array,
     sourceDigest: row['source_digest'] as Uint8Array,

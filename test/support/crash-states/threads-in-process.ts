@@ -1,0 +1,25 @@
+import type * as threads from '../../../src/platform/threads/thread.ts';
+
+type Threads = typeof threads;
+
+/** Opens each thread in this one, so that what it does to files is recorded, and a start takes no time. */
+export function openInProcess(real: Threads): Threads['openThread'] {
+  return <Store extends object>({ module, data }: Parameters<Threads['openThread']>[0]) => {
+    const store = import(module.href).then((loaded: { readonly createStore: (data: unknown) => object }) =>
+      loaded.createStore(data),
+    );
+    // Each method of the store is one of the thread, which waits until the module is loaded.
+    const waiting = new Proxy(
+      {},
+      {
+        get:
+          (_, name: string) =>
+          async (...given: unknown[]) => {
+            const loaded = await store;
+            return await (Reflect.get(loaded, name) as (...all: unknown[]) => unknown).apply(loaded, given);
+          },
+      },
+    );
+    return real.threadInProcess(waiting) as unknown as threads.Thread<Store>;
+  };
+}
