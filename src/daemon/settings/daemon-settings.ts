@@ -10,7 +10,7 @@ export interface DaemonSettings {
 }
 
 /** Settings that were read again, and warnings about their files. */
-interface LoadedSettings extends DaemonSettings {
+export interface LoadedSettings extends DaemonSettings {
   readonly warnings: readonly string[];
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -5,17 +6,75 @@ import {
   existsSync,
   openSync,
   readdirSync,
+  readFileSync,
   readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
   statSync,
   utimesSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Site } from './site.ts';
 
-/** Every file below a folder, in the order of their names. */
-export function filesBelow(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+/** Gives the disk of a site a file system of its own, where that is allowed: only then can it be full. */
+export function mountDisk({ disk }: Site): void {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m', 'slipway-simulation', disk], {
+      stdio: 'ignore',
+    });
+  } catch {
+    // Without the right to mount, no disk becomes full.
+  }
+}
+
+export function unmountDisk(site: Site): void {
+  if (isMounted(site)) execFileSync('umount', ['-l', site.disk]);
+}
+
+/** Uses up the disk of a site. */
+export function fillDisk(site: Site): void {
+  if (!isMounted(site)) return;
+  const { bavail, bsize } = statfsSync(site.disk);
+  execFileSync('fallocate', ['-l', String(bavail * bsize), fillerOf(site)]);
+}
+
+/** Keeps a copy of the store of a site. */
+export function copyStore(site: Site): void {
+  rmSync(copyOf(site), { recursive: true, force: true });
+  copyFolder(site.volume, copyOf(site));
+}
+
+/** Gives the store of a site the content of its copy, if there is one. Nothing may run there. */
+export function restoreStore(site: Site): void {
+  if (!existsSync(copyOf(site)) || existsSync(awayOf(site))) return;
+  rmSync(site.volume, { recursive: true });
+  copyFolder(copyOf(site), site.volume);
+}
+
+/** Puts another store in place of that of a site, as a wrong mount does: an older copy of it, or a copy of that of another site. */
+export function mountOther(site: Site, other: Site): void {
+  const from = site === other ? copyOf(site) : other.volume;
+  if (existsSync(awayOf(site)) || !existsSync(from)) return;
+  renameSync(site.volume, awayOf(site));
+  copyFolder(from, site.volume);
+}
+
+/** Ends what {@link fillDisk} and {@link mountOther} did. */
+export function healDisk(site: Site): void {
+  rmSync(fillerOf(site), { force: true });
+  if (!existsSync(awayOf(site))) return;
+  rmSync(site.volume, { recursive: true });
+  renameSync(awayOf(site), site.volume);
+}
+
+/** The objects and manifests of a store, in the order of their names. */
+export function contentFiles({ volume }: Site): string[] {
+  return ['objects', 'manifests']
+    .map((name) => join(volume, name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
@@ -36,7 +95,22 @@ export function flipBit(file: string, place: number, bit: number): void {
   chmodSync(file, 0o444);
 }
 
-/** Copies a folder, with the times of its files. */
-export function copyFolder(from: string, to: string): void {
+function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true, preserveTimestamps: true });
+}
+
+function isMounted({ disk }: Site): boolean {
+  return readFileSync('/proc/self/mounts', 'utf8').includes(` ${disk} `);
+}
+
+function fillerOf({ disk }: Site): string {
+  return join(disk, 'filler');
+}
+
+function copyOf({ folder }: Site): string {
+  return `${folder}.copy`;
+}
+
+function awayOf({ volume }: Site): string {
+  return `${volume}.away`;
 }

@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export class Front {
   /** The port of the server; `null` while none runs. */
   target: number | null = null;
-  isCut = false;
+  #isCut = false;
   readonly #sockets = new Set<Socket>();
   readonly #listener = createServer((client) => {
     this.#pass(client);
@@ -20,19 +20,28 @@ export class Front {
     await once(this.#listener, 'listening');
   }
 
-  /** Breaks every connection. */
-  drop(): void {
+  /** Cuts the network: every connection breaks, and none is made until {@link connect}. */
+  cut(): void {
+    this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  connect(): void {
+    this.#isCut = false;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
+  }
+
   async close(): Promise<void> {
-    this.drop();
+    this.cut();
     this.#listener.close();
     await once(this.#listener, 'close');
   }
 
   #pass(client: Socket): void {
-    if (this.target === null || this.isCut) {
+    if (this.target === null || this.#isCut) {
       client.destroy();
       return;
     }

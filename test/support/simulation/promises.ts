@@ -1,6 +1,7 @@
 import type { Random } from '../../../demo/game/seeded-random.ts';
 import type { ReleaseFiles } from '../release-tree.ts';
-import { CDN_HOST, type Readiness, type Site } from './site.ts';
+import { CDN_HOST, type Readiness } from './simulated-server.ts';
+import type { Site } from './site.ts';
 
 /** What a site has promised so far. */
 export interface Promises {
@@ -21,7 +22,7 @@ const SERVING: ReadonlySet<string> = new Set(['healthy', 'degraded']);
  * @throws Error
  */
 export async function checkSite(site: Site, promises: Promises, random: Random): Promise<void> {
-  const readiness = await site.readiness();
+  const readiness = await site.server.readiness();
   if (readiness === null) return;
   checkVersion(site, promises, readiness);
   await checkStory(site, readiness);
@@ -36,8 +37,8 @@ export async function checkSite(site: Site, promises: Promises, random: Random):
 
 /** Whether a site serves a release and says that it is healthy. @returns `null`, or what it says instead */
 export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
-  const readiness = await site.readiness();
-  const health = await site.health();
+  const readiness = await site.server.readiness();
+  const health = await site.server.health();
   const isServed = readiness?.distributable === true && readiness.release_id === releaseId;
   if (isServed && health?.service.state === 'healthy') return null;
   return `${site.folder}: ${JSON.stringify({ readiness, service: health?.service ?? null, wanted: releaseId })}`;
@@ -52,10 +53,10 @@ function checkVersion(site: Site, promises: Promises, { attestation }: Readiness
 
 /** The probe, the health report and the release report agree. */
 async function checkStory(site: Site, { distributable, reason }: Readiness): Promise<void> {
-  const health = await site.health();
+  const health = await site.server.health();
   if (health === null) return;
   const { distributable: healthy, reason: told } = health.verdicts.official;
-  const again = await site.readiness();
+  const again = await site.server.readiness();
   // The verdict can change between two requests.
   if (again?.distributable !== distributable || again.reason !== reason) return;
   if (healthy !== distributable || told !== reason)
@@ -83,7 +84,7 @@ async function checkFile({
 }): Promise<void> {
   if (expected === undefined) return;
   const path = `/${CDN_HOST}/${releaseId}/${destination}`;
-  const whole = await site.get(path);
+  const whole = await site.server.get(path);
   if (whole?.status === 200 && !whole.body.equals(expected))
     throw new Error(`${site.folder}: wrong bytes of ${releaseId}/${destination}`);
   if (mustServe && whole?.status !== 200)
@@ -93,7 +94,7 @@ async function checkFile({
   if (expected.length === 0) return;
   const first = random.below(expected.length);
   const last = first + random.below(expected.length - first);
-  const part = await site.get(path, { range: `bytes=${first}-${last}` });
+  const part = await site.server.get(path, { range: `bytes=${first}-${last}` });
   if (part?.status === 206 && !part.body.equals(expected.subarray(first, last + 1)))
     throw new Error(`${site.folder}: wrong bytes ${first}-${last} of ${releaseId}/${destination}`);
 }

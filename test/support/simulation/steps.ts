@@ -2,7 +2,7 @@ import { chmodSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
 import { RELEASE_FAILPOINTS } from '../../../src/releases/jobs/release-failpoints.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../../src/snapshot/volume/snapshot-failpoints.ts';
-import { flipBit } from './disk-faults.ts';
+import { contentFiles, copyStore, fillDisk, flipBit, mountOther, restoreStore } from './disk-faults.ts';
 import type { Site } from './site.ts';
 import type { World } from './world.ts';
 
@@ -36,7 +36,7 @@ export const STEPS = {
     weight: 6,
     play: async (world, [seed]) => {
       await world.publishUpstream(changeFiles(world, createRandom(seed + 1)));
-      await world.call('sync');
+      await world.calls.post('sync');
     },
   },
   /** Upstream has a new release that the origin finds by its schedule. */
@@ -44,26 +44,26 @@ export const STEPS = {
     weight: 2,
     play: async (world, [seed]) => await world.publishUpstream(changeFiles(world, createRandom(seed + 1))),
   },
-  sync: { weight: 2, play: async (world) => await world.call('sync') },
-  verify: { weight: 2, play: async (world) => await world.call('verify') },
-  repair: { weight: 2, play: async (world) => await world.call('repair') },
-  cleanup: { weight: 1, play: async (world) => await world.call('release-cleanup') },
-  refresh: { weight: 1, play: async (world) => await world.call('refresh') },
+  sync: { weight: 2, play: async (world) => await world.calls.post('sync') },
+  verify: { weight: 2, play: async (world) => await world.calls.post('verify') },
+  repair: { weight: 2, play: async (world) => await world.calls.post('repair') },
+  cleanup: { weight: 1, play: async (world) => await world.calls.post('release-cleanup') },
+  refresh: { weight: 1, play: async (world) => await world.calls.post('refresh') },
   /** A call is repeated with its key, as by a client that did not see the answer. */
-  repeat: { weight: 2, play: async (world, [pick]) => await world.repeatCall(pick) },
+  repeat: { weight: 2, play: async (world, [pick]) => await world.calls.repeat(pick) },
   wait: { weight: 4, play: async (world, [pick]) => await world.pass((1 + (pick % 3)) * MINUTE_MS) },
   /** A disk changes one bit; the file keeps its times. */
   'bit rot': {
     weight: 4,
     play: async (world, [pick, place, bit]) => {
-      const file = world.fileToDamage(siteOf(world, pick), place);
+      const file = fileToDamage(world, pick, place);
       if (file !== null) flipBit(file, place, bit);
     },
   },
   truncate: {
     weight: 1,
     play: async (world, [pick, place]) => {
-      const file = world.fileToDamage(siteOf(world, pick), place);
+      const file = fileToDamage(world, pick, place);
       if (file === null) return;
       chmodSync(file, 0o644);
       truncateSync(file, place % (statSync(file).size + 1));
@@ -72,7 +72,7 @@ export const STEPS = {
   'delete a file': {
     weight: 1,
     play: async (world, [pick, place]) => {
-      const file = world.fileToDamage(siteOf(world, pick), place);
+      const file = fileToDamage(world, pick, place);
       if (file !== null) rmSync(file);
     },
   },
@@ -81,9 +81,9 @@ export const STEPS = {
     weight: 6,
     play: async (world, [pick, seed, times]) => {
       const site = siteOf(world, pick);
-      site.killAt(FAILPOINTS[seed % FAILPOINTS.length] ?? '', 1 + (times % 4));
+      site.daemon.killAt(FAILPOINTS[seed % FAILPOINTS.length] ?? '', 1 + (times % 4));
       await world.publishUpstream(changeFiles(world, createRandom(seed + 1)));
-      await world.call('sync');
+      await world.calls.post('sync');
       await world.quiet();
       await world.pass(MINUTE_MS / 4);
     },
@@ -92,16 +92,16 @@ export const STEPS = {
     weight: 2,
     play: async (world, [pick]) => {
       const site = siteOf(world, pick);
-      await site.stopDaemon();
-      await site.startDaemon();
+      await site.daemon.stop();
+      await site.daemon.start();
     },
   },
   'restart the server': {
     weight: 2,
     play: async (world, [pick]) => {
       const site = siteOf(world, pick);
-      await site.stopServer();
-      await site.startServer();
+      await site.server.stop();
+      await site.server.start();
     },
   },
   /** The daemon is away for a while. */
@@ -109,32 +109,58 @@ export const STEPS = {
     weight: 1,
     play: async (world, [pick, minutes]) => {
       const site = siteOf(world, pick);
-      await site.stopDaemon();
+      await site.daemon.stop();
       await world.pass((1 + (minutes % 3)) * MINUTE_MS);
       await world.check();
-      await site.startDaemon();
+      await site.daemon.start();
     },
   },
   'clock jumps': {
     weight: 1,
     play: async (world, [pick, amount, sign]) => {
-      world.setClock(siteOf(world, pick), (amount % (2 * DAY_MS)) * (sign % 2 === 0 ? 1 : -1));
+      const site = siteOf(world, pick);
+      world.expectFaults();
+      world.setClock(site, site.clock.now() + (amount % (2 * DAY_MS)) * (sign % 2 === 0 ? 1 : -1));
     },
   },
   /** The edge does not reach the origin, or reaches it again. */
-  partition: { weight: 2, play: async (world) => world.cut() },
+  partition: {
+    weight: 2,
+    play: async (world) => {
+      const { front } = world.origin.server;
+      if (front.isCut) front.connect();
+      else front.cut();
+      world.expectFaults();
+    },
+  },
   'rotate keys': { weight: 1, play: async (world) => await world.rotateKeys() },
   /** Another volume is mounted in place of that of a site. */
   'mount another volume': {
     weight: 1,
-    play: async (world, [pick, other]) => world.mountOther(siteOf(world, pick), other % 2 === 0),
+    play: async (world, [pick, other]) => {
+      world.expectFaults();
+      mountOther(siteOf(world, pick), siteOf(world, other));
+    },
   },
+  'copy the store': { weight: 1, play: async (world, [pick]) => copyStore(siteOf(world, pick)) },
+  /** A store has the content of its copy again, and nothing knows of it. */
   'restore the store': {
     weight: 1,
-    play: async (world, [pick]) => await world.restoreStore(siteOf(world, pick)),
+    play: async (world, [pick]) => {
+      const site = siteOf(world, pick);
+      world.expectFaults();
+      await site.stop();
+      restoreStore(site);
+      await site.start();
+    },
   },
-  'copy the store': { weight: 1, play: async (world, [pick]) => world.copyStore(siteOf(world, pick)) },
-  'volume full': { weight: 1, play: async (world, [pick]) => world.fill(siteOf(world, pick)) },
+  'volume full': {
+    weight: 1,
+    play: async (world, [pick]) => {
+      world.expectFaults();
+      fillDisk(siteOf(world, pick));
+    },
+  },
   /** Every fault ends; then the newest release must be served everywhere. */
   heal: { weight: 3, play: async (world) => await world.heal() },
 } as const satisfies Readonly<Record<string, StepDefinition>>;
@@ -157,6 +183,13 @@ export function drawSteps(random: Random, count: number): Step[] {
 
 function siteOf(world: World, pick: number): Site {
   return pick % 3 === 0 ? world.edge : world.origin;
+}
+
+/** A file of a store; `null` when it has none. */
+function fileToDamage(world: World, pick: number, place: number): string | null {
+  const files = contentFiles(siteOf(world, pick));
+  world.expectFaults();
+  return files[place % files.length] ?? null;
 }
 
 /** The files of the newest release, with one to three of them changed, added or removed. */

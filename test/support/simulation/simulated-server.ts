@@ -1,0 +1,120 @@
+import type { Random } from '../../../demo/game/seeded-random.ts';
+import { createLogger, type LogDestination } from '../../../src/platform/logging/logging.ts';
+import { createSecretMask } from '../../../src/platform/logging/secret-mask.ts';
+import { createLifecycle, type Lifecycle } from '../../../src/platform/process/lifecycle.ts';
+import { serverConfigurationSchema } from '../../../src/server/config/config.ts';
+import { startServer } from '../../../src/server/server.ts';
+import type { FakeClock } from '../../fakes/fake-clock.ts';
+import { ask, type Answer } from './ask.ts';
+import { Front } from './front.ts';
+import { whileTimePasses } from './turn.ts';
+
+/** The CDN host of every site. */
+export const CDN_HOST = 'cdn.test.invalid';
+/** Milliseconds that the server may take to stop. */
+const STOP_MS = 30_000;
+
+/** The body of `/readyz`, as far as it is read here. */
+export interface Readiness {
+  readonly distributable: boolean;
+  readonly reason: string | null;
+  readonly release_id: string | null;
+  readonly attestation: { readonly version: number } | null;
+}
+
+/** The body of `/healthz`, as far as it is read here. */
+export interface Health {
+  readonly service: { readonly state: string; readonly reason: string | null };
+  readonly verdicts: {
+    readonly official: { readonly distributable: boolean; readonly reason: string | null };
+  };
+}
+
+/** What a server of the simulation is started with. */
+export interface ServerPlace {
+  readonly clock: FakeClock;
+  readonly random: Random;
+  readonly volume: string;
+  readonly daemonSocket: string;
+  readonly daemonToken: string;
+  readonly log: LogDestination;
+}
+
+/** A server that runs in this process, behind an address that stays. */
+export class SimulatedServer {
+  readonly front = new Front();
+  readonly #place: ServerPlace;
+  #trustedKeys: readonly string[];
+  #lifecycle: Lifecycle | null = null;
+
+  constructor(place: ServerPlace, trustedKeys: readonly string[]) {
+    this.#place = place;
+    this.#trustedKeys = trustedKeys;
+  }
+
+  /** Trusts these keys from its next start. */
+  useKeys(trustedKeys: readonly string[]): void {
+    this.#trustedKeys = trustedKeys;
+  }
+
+  async start(): Promise<void> {
+    if (this.#lifecycle !== null) return;
+    const { clock, random, volume, daemonSocket, daemonToken, log } = this.#place;
+    const logger = createLogger({ name: 'server', level: 'info', destination: log });
+    const lifecycle = createLifecycle({
+      logger,
+      clock,
+      exit: () => undefined,
+      deadlineMs: STOP_MS,
+      events: { on: () => undefined, off: () => undefined },
+    });
+    const configuration = serverConfigurationSchema.parse({
+      listen: { host: '127.0.0.1', port: 0 },
+      metrics: { host: '127.0.0.1', port: 0 },
+      publicBaseUrl: 'https://resources.example.org',
+      cdn: { host: CDN_HOST },
+      snapshot: { root: volume },
+      daemon: { socketPath: daemonSocket, tokenFile: daemonToken },
+      attestation: { publicKeyFiles: this.#trustedKeys },
+      shutdown: { propagationDelaySeconds: 0 },
+      log: { access: 'none' },
+    });
+    const { url } = await startServer(configuration, {
+      clock,
+      logger,
+      secrets: createSecretMask(),
+      lifecycle,
+      version: '0.1.0-simulation',
+      hostName: 'simulation',
+      random: () => random.below(1_000_000) / 1_000_000,
+    });
+    this.#lifecycle = lifecycle;
+    this.front.target = Number(new URL(url).port);
+  }
+
+  async stop(): Promise<void> {
+    const lifecycle = this.#lifecycle;
+    if (lifecycle === null) return;
+    this.#lifecycle = null;
+    this.front.target = null;
+    await whileTimePasses(this.#place.clock, lifecycle.shutdown('the simulation'));
+  }
+
+  /** Requests a path. @returns `null` when no server runs, or the connection breaks */
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
+    const { target: port } = this.front;
+    return port === null ? null : await ask({ port, path, headers });
+  }
+
+  /** The verdict on the official channel; `null` when it does not answer. */
+  async readiness(): Promise<Readiness | null> {
+    const answer = await this.get('/readyz');
+    return answer === null ? null : (JSON.parse(answer.body.toString()) as Readiness);
+  }
+
+  /** The health report; `null` when it does not answer. */
+  async health(): Promise<Health | null> {
+    const answer = await this.get('/healthz');
+    return answer === null ? null : (JSON.parse(answer.body.toString()) as Health);
+  }
+}
