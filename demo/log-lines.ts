@@ -1,4 +1,5 @@
 import { isRecord } from '../src/domain/is-record.ts';
+
 const LEVELS: Readonly<Record<string, string>> = {
   10: 'TRACE',
   20: 'DEBUG',

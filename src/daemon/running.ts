@@ -21,10 +21,8 @@ import {
 } from './reports/doctor-checks.ts';
 import { createDoctor, doctorReport, type Doctor } from './reports/doctor-report.ts';
 import { logReport } from './reports/log-ring.ts';
-
 import { createTaskReports } from './reports/task-reports.ts';
 import { daemonOpenFiles, scheduleIntervals } from './settings/module-settings.ts';
-
 import { createReload } from './settings/reload.ts';
 import { createSigningKeyWatch, type SigningKeyWatch } from './settings/signing-key-watch.ts';
 import { findWeakSecrets } from './settings/load-settings.ts';

@@ -2,9 +2,13 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { prepareChecked, type Statement } from '../engine/database/checked-rows.ts';
 import type { TableRules } from '../engine/database/column-rules.ts';
-import { DatabaseError, ForeignDatabaseError } from '../engine/database/database-error.ts';
+import { DamagedRowError, DatabaseError, ForeignDatabaseError } from '../engine/database/database-error.ts';
 import { versionOf, type Migration } from '../engine/database/migrate.ts';
-import { describeStorageError, isDatabaseDamage } from '../engine/database/storage-failure.ts';
+import {
+  describeStorageError,
+  isDatabaseDamage,
+  storageFailureOf,
+} from '../engine/database/storage-failure.ts';
 import { messageOf } from '../platform/errors.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 
@@ -65,13 +69,13 @@ function checkOwner(
 
 /**
  * Other files of one kind, opened with their first use. The one that was used longest ago is closed for a further one. A file is
- * opened again when it has changed; one that failed only then, because the check of a large damaged file takes seconds.
+ * opened again when it has changed, and after an error of its storage.
  */
 export class OtherFiles<Opened extends { close(): void }> {
   readonly #open: (path: string) => Opened;
   readonly #most: number;
   /** In the order of use. */
-  readonly #files = new Map<string, { readonly stamp: string; readonly state: Opened | DatabaseError }>();
+  readonly #files = new Map<string, { readonly stamp: string; readonly opened: Opened }>();
 
   /** @param most files that are open together */
   constructor(open: (path: string) => Opened, most: number) {
@@ -85,9 +89,10 @@ export class OtherFiles<Opened extends { close(): void }> {
     try {
       return work(opened);
     } catch (error) {
-      if (!isDatabaseDamage(error)) throw error;
-      opened.close();
-      throw this.#keep(path, stampOf(path), databaseError(error));
+      // Work that does not read a damaged row is still done.
+      if (error instanceof DamagedRowError) throw error;
+      if (storageFailureOf(error) !== null || isDatabaseDamage(error)) this.#drop(path);
+      throw isDatabaseDamage(error) ? databaseError(error) : error;
     }
   }
 
@@ -98,33 +103,27 @@ export class OtherFiles<Opened extends { close(): void }> {
   #opened(path: string): Opened {
     const stamp = stampOf(path);
     const known = this.#files.get(path);
-    const isKnown = known?.stamp === stamp;
-    if (!isKnown) this.#drop(path);
-    const state = this.#keep(path, stamp, isKnown ? known.state : this.#tryToOpen(path));
-    if (state instanceof DatabaseError) throw state;
-    return state;
+    if (known?.stamp !== stamp) this.#drop(path);
+    const opened = known?.stamp === stamp ? known.opened : this.#tryToOpen(path);
+    this.#files.delete(path);
+    this.#files.set(path, { stamp, opened });
+    const [oldest] = this.#files.keys();
+    if (this.#files.size > this.#most && oldest !== undefined) this.#drop(oldest);
+    return opened;
   }
 
-  #tryToOpen(path: string): Opened | DatabaseError {
+  #tryToOpen(path: string): Opened {
     try {
       return this.#open(path);
     } catch (error) {
-      return databaseError(error);
+      throw databaseError(error);
     }
   }
 
-  #keep<State extends Opened | DatabaseError>(path: string, stamp: string, state: State): State {
-    this.#files.delete(path);
-    this.#files.set(path, { stamp, state });
-    const [oldest] = this.#files.keys();
-    if (this.#files.size > this.#most && oldest !== undefined) this.#drop(oldest);
-    return state;
-  }
-
   #drop(path: string): void {
-    const state = this.#files.get(path)?.state;
+    const opened = this.#files.get(path)?.opened;
     this.#files.delete(path);
-    if (state !== undefined && !(state instanceof DatabaseError)) state.close();
+    opened?.close();
   }
 }
 

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 /** The modules that write the snapshot volume and the data folder. */
-const WRITERS = 'src/{attestation,daemon,engine,localization,releases,snapshot,upstream}/**/*.ts';
+const WRITERS = 'src/{attestation,daemon,engine,formats,localization,releases,snapshot,upstream}/**/*.ts';
 const IMPORTS = /import (?!type )\{([^}]*)\} from 'node:fs(?:\/promises)?'/g;
 const CHANGES =
   /^(?:append|chmod|chown|copyFile|cp|createWrite|fchmod|fsync|ftruncate|link|mkdir|mkdtemp|rename|rm|symlink|truncate|unlink|utimes|write)/;

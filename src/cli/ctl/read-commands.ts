@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { HealthAnswer } from '../../contract/schemas/answers/health.ts';
+import { HealthRead } from '../../contract/schemas/answers/health.ts';
 import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
 import { ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
 import { ScheduleListReport } from '../../contract/reports/report-schedules.ts';
@@ -54,7 +54,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
         const report = ReleaseStatusReport.schema.safeParse(releases?.value);
         const status = report.success ? report.data : null;
         const repairs = await repairsOf(context, status);
-        const read = HealthAnswer.schema.safeParse(health.value);
+        const read = HealthRead.safeParse(health.value);
         const answers = {
           readiness: parsed.data,
           health: read.success ? read.data : null,

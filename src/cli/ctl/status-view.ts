@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
-import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Readiness } from '../../contract/schemas/answers/verdict.ts';
 import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import { textFields, textTime } from '../../platform/terminal/text-table.ts';
@@ -14,7 +14,7 @@ type Field = readonly [string, string];
 interface StatusAnswers {
   readonly readiness: Readiness;
   /** `null` when `/healthz` gave no usable answer. */
-  readonly health: Health | null;
+  readonly health: ReadHealth | null;
   /** `null` while the daemon is unavailable. */
   readonly releases: ReleaseStatus | null;
   /** The active tasks that repair; `null` when nothing is damaged or they are unknown. */

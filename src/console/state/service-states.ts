@@ -1,6 +1,7 @@
 /** The states of the service and of its channels in words, with their tones; pure. */
 
 import type { Health } from '../api/wire.ts';
+import { words } from '../text/format.ts';
 
 export type ServiceState = Health['service'];
 
@@ -27,9 +28,10 @@ const STATES: Readonly<Record<ServiceState['state'], StateWords>> = {
   stopping: { tone: 'warn', short: 'shutting down', text: 'Shutting down' },
 };
 
-/** The words of a state. */
-export function stateWords(state: ServiceState['state']): StateWords {
-  return STATES[state];
+/** The words of a state. A page that is open during an upgrade may meet one of a newer server. */
+export function stateWords(state: string): StateWords {
+  const known = (STATES as Readonly<Record<string, StateWords | undefined>>)[state];
+  return known ?? { tone: 'warn', short: words(state).toLowerCase(), text: words(state) };
 }
 
 export interface ChannelWords {

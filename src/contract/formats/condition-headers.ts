@@ -65,6 +65,7 @@ export function parseConditions(value: string | null): readonly DaemonCondition[
   try {
     const parsed = Conditions.safeParse(JSON.parse(decodeURIComponent(value)));
     if (!parsed.success) return null;
+    // A newer daemon may report conditions that this server does not know.
     return parsed.data.flatMap((each) => Condition.safeParse(each).data ?? []);
   } catch {
     return null;

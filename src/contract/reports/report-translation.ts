@@ -341,7 +341,7 @@ export const TranslationStatusReport = report(
   },
 );
 
-/** The part of `translation.status` that the operator reads; so that it parses no more than it needs. */
+/** The operator parses only this part of `translation.status`. */
 export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publish_blockers: true }).extend({
   automation: z.object({ state: z.string(), message: z.string() }),
   coverage: TranslationStatusReport.schema.shape.coverage

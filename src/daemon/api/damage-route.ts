@@ -11,7 +11,7 @@ import type { ReportDamage } from '../../releases/checks/damage-reports.ts';
  * @returns 202 with the numbers of accepted and ignored objects
  * @throws ServiceError `invalid_request`, `body_too_large`, `unsupported_media_type`
  */
-export async function answerDamage(intake: ReportDamage, request: ApiRequest): Promise<ApiAnswer> {
+export async function answerDamage(reportDamage: ReportDamage, request: ApiRequest): Promise<ApiAnswer> {
   const query = parseQuery(NoQuery, request.query);
   if (!query.ok)
     throw new ServiceError('invalid_request', '/v1/damage has no query', { errors: query.error });
@@ -25,5 +25,5 @@ export async function answerDamage(intake: ReportDamage, request: ApiRequest): P
       },
     );
   }
-  return jsonAnswer(202, intake(reports.value));
+  return jsonAnswer(202, reportDamage(reports.value));
 }

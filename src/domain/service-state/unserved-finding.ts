@@ -34,6 +34,8 @@ const FIRST_SYNC = [...UNWRITABLE, 'syncing', 'no_upstream', 'sync_failed', 'nev
 
 /** The state of a channel for which the attestation authorizes no release. */
 export function unpublishedFinding(facts: ServiceFacts, channel: Channel, finding: Finding): Finding {
+  // A statement can withdraw a release without a cause.
+  if (facts.verdicts[channel].release_id !== null) return { ...finding, state: 'damaged' };
   if (channel === 'localized') return unpublishedLocalized(facts, finding);
   const cause = absenceOf(facts) ?? firstCondition(facts, [...ISSUING, ...FIRST_SYNC], channel);
   if (cause === null) return { ...finding, next: REMEDIES.NeverSynced };

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
+import { openSync, writeSync } from '../../platform/files/file-changes.ts';
 import { FormatError } from '../format-error.ts';
 
 /** The header of a database (sqlite.org/fileformat2.html, section 1.3); all integers are big-endian. */

@@ -82,14 +82,12 @@ type Releases = ReportBodyOf<'translation.handoff'>['releases'];
 /** Marks the listed units whose files are in no publication. @param files which files a localized release has */
 export function markExcluded(releases: Releases, files: GlobLists): Releases {
   const isPublished = createFileTest(files);
+  const mark = <Unit extends { readonly destination: string }>(unit: Unit) =>
+    isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' as const };
   return releases.map((release) => ({
     ...release,
-    blocked: release.blocked.map((unit) =>
-      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
-    ),
-    held: release.held.map((unit) =>
-      isPublished(unit.destination) ? unit : { ...unit, left_out: 'excluded_file' },
-    ),
+    blocked: release.blocked.map(mark),
+    held: release.held.map(mark),
   }));
 }
 

@@ -1,4 +1,4 @@
-import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
@@ -6,7 +6,7 @@ import { messageOf } from '../../platform/errors.ts';
 
 export interface PodEvidence extends ServerPod {
   /** The last answer while it is fresh, else `null`. */
-  readonly health: Health | null;
+  readonly health: ReadHealth | null;
   readonly failure: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface EvidenceBook {
 }
 
 interface Page {
-  health: Health | null;
+  health: ReadHealth | null;
   answeredAt: number;
   failure: string | null;
   asking: Promise<void> | null;

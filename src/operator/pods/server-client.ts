@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import { ProblemSchema } from '../../contract/problems/problem-schema.ts';
 import { AcceptedAnswer, type Accepted } from '../../contract/schemas/answers/admin.ts';
-import { HealthAnswer, type Health } from '../../contract/schemas/answers/health.ts';
+import { HealthRead, type ReadHealth } from '../../contract/schemas/answers/health.ts';
 import { ReleaseListReport, ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
 import { TaskStatusReport } from '../../contract/reports/report-daemon.ts';
 import { ScheduleListReport, type ScheduleSchema } from '../../contract/reports/report-schedules.ts';
@@ -31,7 +31,7 @@ export type AdminToken = string;
 /** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
-  health(origin: string): Promise<Health>;
+  health(origin: string): Promise<ReadHealth>;
   releaseStatus(origin: string, token: AdminToken): Promise<ReleaseStatus>;
   /** `/admin/releases` of one channel, newest first. @throws AdminRefused, HttpFailure */
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
@@ -100,7 +100,7 @@ export function createServerClient(timeoutMs: number, userAgent: string): Server
           status: answer.status,
         });
       }
-      return parseAnswer(answer, HealthAnswer.schema);
+      return parseAnswer(answer, HealthRead);
     },
     releaseStatus: async (origin, token) =>
       await readAdmin(`${origin}${SERVER_PATHS.getReleaseStatus}`, token, ReleaseStatusReport.schema),

@@ -1,4 +1,4 @@
-import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { isResting, type RestingReason } from '../../domain/service-state/calm-reasons.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
@@ -41,7 +41,8 @@ export function restingChannel(
   );
 }
 
-function restingOf({ service }: Health): RestingChannel | null {
+function restingOf({ service }: ReadHealth): RestingChannel | null {
+  if (service === undefined) return null;
   const { reason, message, next_step: next } = service.channels.localized;
   if (!isResting(reason)) return null;
   if (reason === 'ReleaseWithdrawn') return WITHDRAWN;

@@ -13,7 +13,7 @@ export interface Finding {
 
 /** The state of a channel as the server in a pod decides it; `null` without a fresh answer. */
 export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
-  return pod.health?.service.channels[channel] ?? null;
+  return pod.health?.service?.channels[channel] ?? null;
 }
 
 /** The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention. */

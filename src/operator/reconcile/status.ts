@@ -4,7 +4,7 @@ import {
   type PodVerdict,
   type ReleaseChannelStatus,
 } from '../../contract/crd/release-channel.ts';
-import type { Health } from '../../contract/schemas/answers/health.ts';
+import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { PodEvidence } from '../pods/evidence-book.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
@@ -91,7 +91,7 @@ function integrityOf(reported: NonNullable<ReleaseStatus['official']>): Partial<
   return { snapshotId: reported.snapshot_id, ...(verifiedAt === undefined ? {} : { verifiedAt }) };
 }
 
-function attestationOf(health: Health | null, channel: Channel): Partial<CurrentRelease> {
+function attestationOf(health: ReadHealth | null, channel: Channel): Partial<CurrentRelease> {
   if (health === null) return {};
   const since = timestamp(health.verdicts[channel].since);
   const attestationExpiresAt = timestamp(health.attestation?.expires_at);

@@ -76,7 +76,7 @@ async function commitServerInfo(
 /**
  * Fetches the objects that the store lacks, and the server-info document.
  *
- * @param of names the catalog and its fields, for the log
+ * @param of the name and the fields of the catalog, for the log, and whether known bytes are fetched again
  * @param download fetches the planned entries; default: from upstream
  * @throws UpstreamError, the storage error; TaskError `no_space`
  */

@@ -124,7 +124,7 @@ export function createDaemonClient(options: DaemonAddress, clock: Clock): Daemon
           signal,
         },
       );
-      told = toldConditions(answer);
+      told = conditionsIn(answer);
       clockAhead = secondsAhead(answer, clock);
       if (answer.status === 304) return { kind: 'unchanged' };
       if (answer.status === 404 && problemCode(answer) === 'no_attestation') return { kind: 'none' };
@@ -166,7 +166,7 @@ interface ConditionState {
   readonly tag: string | null;
 }
 
-function toldConditions({ headers = {} }: BoundedAnswer): ConditionState {
+function conditionsIn({ headers = {} }: BoundedAnswer): ConditionState {
   const conditions = parseConditions(headers[CONDITION_HEADERS.conditions] ?? null);
   const tag = headers[CONDITION_HEADERS.tag] ?? null;
   return { conditions, tag: tag !== null && tag.length <= CONDITION_TAG_MAX ? tag : null };

@@ -5,6 +5,7 @@ import { errorCode } from '../../platform/files/error-code.ts';
 import { quarantineDirectory } from './layout.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { rm } from '../../platform/files/file-changes.ts';
+import { fsyncDirectory } from '../../platform/files/files.ts';
 
 export interface SweepResult {
   /** Objects, or manifests; a block list is not counted beside its object. */
@@ -112,6 +113,7 @@ async function sweepDirectory(
   tally: Tally,
   digestOf: (name: string) => string,
 ): Promise<void> {
+  let isRemoved = false;
   // Sorted, so `<name>` comes before `<name>.blocks`.
   for (const name of names) {
     signal?.throwIfAborted();
@@ -120,8 +122,11 @@ async function sweepDirectory(
     const path = join(directory, name);
     const size = await tally.attempt(path, async () => await removeIfOlder(path, before));
     if (size === null) continue;
+    isRemoved = true;
     tally.add(size, !name.endsWith(BLOCKS_SUFFIX));
   }
+  // Before the database forgets the objects: one that was damaged could be back after a power failure, and be taken for sound.
+  if (isRemoved) await tally.attempt(directory, async () => await fsyncDirectory(directory));
 }
 
 async function removeIfOlder(path: string, before: number): Promise<number | null> {

@@ -64,6 +64,10 @@ const FILES: Files = {
   },
   '3.0': { 'a.bin': 'one, changed again', 'shared.bin': 'shared' },
   '4.0': { 'a.bin': 'one, changed once more', 'shared.bin': 'shared' },
+  // Without the shared file.
+  '5.0': { 'a.bin': 'five' },
+  '6.0': { 'a.bin': 'six' },
+  '7.0': { 'a.bin': 'seven' },
 };
 
 interface Step {
@@ -82,9 +86,15 @@ interface ReleaseScenario {
   readonly recorded: (step: Step, begin: (releaseId: string) => void) => Promise<void>;
 }
 
-async function sync({ daemon, upstream }: Step, releaseId: string): Promise<void> {
+/** Gives upstream a release. */
+function offer({ upstream }: Step, releaseId: string): void {
   upstream.releaseId = releaseId;
   upstream.files = new Map(Object.entries(FILES[releaseId] ?? {}));
+}
+
+async function sync(step: Step, releaseId: string): Promise<void> {
+  const { daemon } = step;
+  offer(step, releaseId);
   const task = await daemon.act('sync');
   if (task.status !== 'succeeded') throw new Error(`the sync ${task.status}: ${JSON.stringify(task)}`);
 }
@@ -139,6 +149,22 @@ const SCENARIOS: readonly ReleaseScenario[] = [
         await sync(step, releaseId);
         await step.clock.skip(86_400_000);
       }
+    },
+    recorded: async (step) => {
+      await run(step, 'release-cleanup', { count: 1n, force: true });
+    },
+  },
+  {
+    name: 'a cleanup of a damaged object, which the next release has again',
+    before: async (step) => {
+      await sync(step, '1.0');
+      await damage(step);
+      await step.daemon.act('verify', { force: true });
+      for (const releaseId of ['5.0', '6.0', '7.0']) {
+        await sync(step, releaseId);
+        await step.clock.skip(86_400_000);
+      }
+      offer(step, '3.0');
     },
     recorded: async (step) => {
       await run(step, 'release-cleanup', { count: 1n, force: true });

@@ -90,3 +90,10 @@ export const HealthAnswer = answer(
 );
 
 export type Health = z.infer<typeof HealthAnswer.schema>;
+
+/** The body of `/healthz` for a reader that may be older than the server: it may not know a state of it. */
+export const HealthRead = HealthAnswer.schema.extend({
+  service: ServiceAnswerSchema.optional().catch(undefined),
+});
+
+export type ReadHealth = z.infer<typeof HealthRead>;

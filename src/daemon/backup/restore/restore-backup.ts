@@ -222,9 +222,10 @@ function putInPlace(path: string, staged: string, now: Date): string | null {
   if (old !== undefined) {
     if (old.isFile()) keepFile(path, keptAt);
     else renameSync(path, keptAt);
-    // Before the name of the old file goes to the new one: the two changes may reach the disk in another order.
-    fsyncDirectorySync(dirname(path));
   }
+  // Before the name of the old file goes to the new one: the changes may reach the disk in another order, and an old log beside
+  // the new file would damage it.
+  fsyncDirectorySync(dirname(path));
   renameSync(staged, path);
   return old === undefined ? null : keptAt;
 }

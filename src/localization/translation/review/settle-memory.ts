@@ -53,7 +53,10 @@ export async function settleMemory(
     }
   } catch (error) {
     signal?.throwIfAborted();
-    ports.logger.warn({ err: error, review_id: reviewId }, 'the Translation Memory did not take a review');
+    ports.logger.warn(
+      { err: error, review_id: reviewId },
+      'a review could not be stored in the Translation Memory',
+    );
     return 'unavailable';
   }
   const { confirmed, known, rejected, unsettled, problems } = settled;

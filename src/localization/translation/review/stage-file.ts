@@ -162,9 +162,11 @@ async function stage(staging: Staging, units: readonly FileUnit[]): Promise<read
 async function keepLost(staging: Staging, units: readonly FileUnit[]): Promise<void> {
   let characters = charactersOf(staging.lost);
   for (const unit of units) {
-    characters += charactersOf([unit]);
-    if (staging.lost.length < LOST.units && characters <= LOST.characters) staging.lost.push(unit);
-    else await refuseUnit(staging, unit, 'unknown_unit');
+    const more = charactersOf([unit]);
+    if (staging.lost.length < LOST.units && characters + more <= LOST.characters) {
+      characters += more;
+      staging.lost.push(unit);
+    } else await refuseUnit(staging, unit, 'unknown_unit');
   }
 }
 

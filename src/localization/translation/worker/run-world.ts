@@ -91,11 +91,11 @@ export async function resolveSettings(
     dryRun: args.dry_run,
   };
   await checkFiles(ports, settings);
-  const known = settings.taskId;
-  if (known !== null && !(await ports.thread.openUnits({ taskId: known, maxTasks: 1 })).isKnown) {
+  const wanted = settings.taskId;
+  if (wanted !== null && !(await ports.thread.openUnits({ taskId: wanted, maxTasks: 1 })).isKnown) {
     throw new ServiceError(
       'unknown_translation_task',
-      `no translation task has the id "${known.slice(0, 64)}"`,
+      `no translation task has the id "${wanted.slice(0, 64)}"`,
     );
   }
   return settings;

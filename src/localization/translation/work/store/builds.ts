@@ -15,7 +15,7 @@ export function currentTasks(work: WorkReader): BuiltFor {
   return { releaseId: String(releaseId), generation: Number(generation) };
 }
 
-/** Whether the current tasks are those that something was read or judged for. */
+/** Whether the current tasks are those that something was read or judged for; false while there are none. */
 export function areCurrent(work: WorkReader, builtFor: BuiltFor): boolean {
   return currentBuild(work, builtFor) !== null;
 }

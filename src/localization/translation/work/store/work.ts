@@ -18,7 +18,7 @@ export interface Work extends WorkReader {
   readonly createId: () => string;
   /** Unix seconds. */
   readonly now: () => number;
-  /** The token of a lease that an earlier process gave is less than it. */
+  /** Lease tokens of earlier processes are smaller. */
   readonly firstToken: string;
   /** Tasks whose status must be written at the end of the transaction. */
   readonly touched: Set<number>;

@@ -255,7 +255,7 @@ const REOPEN = `UPDATE chunk SET state = 'idle', attempt = 0, failure_reason = N
   WHERE task_seq = ? AND state IN ('failed', 'retry_wait', 'succeeded')`;
 
 /** Stores the status of an update, after its results. @throws UpdateRefused for a status that is not possible */
-export function writeStatus(work: Work, task: Row, update: TaskUpdate): void {
+function writeStatus(work: Work, task: Row, update: TaskUpdate): void {
   const { status, results, reason, failureReason, provider, providerRunId } = update;
   const taskSeq = Number(task['task_seq']);
   const before = task['stored_status'] as string | null;
