@@ -51,6 +51,10 @@ test-long: ## Runs the tests with long campaigns (kills, aborted clients, fuzzin
 test-busy: ## Runs unit and integration beside four busy programs, then with half of a processor: make test-busy [STAGES="unit"]
 	@$(dev_tools) && exec node scripts/test-busy.ts $(STAGES)
 
+.PHONY: simulate
+simulate: ## Plays a simulation of a whole system, and leaves out the steps that a failure does not need: make simulate SEED=1 [STEPS=60]
+	@$(dev_tools) && exec node scripts/simulate.ts "$(SEED)" $(STEPS)
+
 .PHONY: coverage
 coverage: ## Prints how many lines of each folder of src the unit tests run: make coverage [ONLY=test/unit/domain]
 	@$(dev_tools) && exec node scripts/coverage.ts $(ONLY)
