@@ -83,6 +83,8 @@ interface ReleaseScenario {
   readonly before?: (step: Step) => Promise<void>;
   /** Whether another daemon takes the volume over before the record begins. The first one starts after the power failure. */
   readonly isTakenOver?: boolean;
+  /** Whether the next sync runs in every state: it is the one that would be misled. */
+  readonly isFollowedBySync?: boolean;
   readonly recorded: (step: Step, begin: (releaseId: string) => void) => Promise<void>;
 }
 
@@ -166,6 +168,7 @@ const SCENARIOS: readonly ReleaseScenario[] = [
       }
       offer(step, '3.0');
     },
+    isFollowedBySync: true,
     recorded: async (step) => {
       await run(step, 'release-cleanup', { count: 1n, force: true });
     },
@@ -243,7 +246,7 @@ async function record(scenario: ReleaseScenario, folder: string): Promise<Scenar
     await mkdir(dirname(join(folder, path)), { recursive: true });
   const clock = new FakeClock(Math.floor(Date.now() / 1000) * 1000);
   const upstream = new ScriptedUpstream();
-  const { isTakenOver = false } = scenario;
+  const { isTakenOver = false, isFollowedBySync = false } = scenario;
   let recording: Recording<ReleaseFact> | null = null;
   let image: Buffer | null = null;
   let daemon: CrashDaemon | null = null;
@@ -301,7 +304,12 @@ async function record(scenario: ReleaseScenario, folder: string): Promise<Scenar
     database: MAIN_DATABASE,
     same: new Map([[`${DATA_FOLDER}/daemon.id`, { path: identity, id }]]),
     check: async (state, facts, isThorough) =>
-      await check(state, facts, { at, upstream, isThorough, isTakenOver }),
+      await check(state, facts, {
+        at,
+        upstream,
+        isThorough: isThorough || isFollowedBySync,
+        isTakenOver,
+      }),
   };
 }
 
