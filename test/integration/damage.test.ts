@@ -1,7 +1,7 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
+import { flipBit } from '../support/flip-bit.ts';
 import { statementOf } from '../support/attested-files.ts';
 import { expectOfficialAlone, publishPatches, writePatches } from '../support/patch-files.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
@@ -28,13 +28,6 @@ async function objectPath(system: TestSystem, destination: string, channel = 'of
   const page = (await (await fetch(url)).json()) as { items: Array<{ blake3: string }> };
   const digest = page.items[0]!.blake3;
   return join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
-}
-
-async function flipBit(path: string): Promise<void> {
-  await chmod(path, 0o644);
-  const bytes = await readFile(path);
-  bytes[0]! ^= 1;
-  await writeFile(path, bytes);
 }
 
 async function report<Body>(system: TestSystem, name: string): Promise<Body> {

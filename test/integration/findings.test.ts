@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { flipBit } from '../support/flip-bit.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -91,23 +91,20 @@ async function servedSystem(
   return { system, gate };
 }
 
-async function flipBit(system: TestSystem): Promise<void> {
+async function damageObject(system: TestSystem): Promise<void> {
   const url = `${system.serverUrl}/v1/resources?limit=1000`;
   const { items } = (await (await fetch(url)).json()) as {
     items: ReadonlyArray<{ readonly destination: string; readonly blake3: string }>;
   };
   const digest = items.find(({ destination }) => destination === DAMAGED)?.blake3 ?? '';
   const path = join(system.snapshotRoot, 'objects', digest.slice(0, 2), digest.slice(2));
-  await chmod(path, 0o644);
-  const bytes = await readFile(path);
-  bytes[5]! ^= 1;
-  await writeFile(path, bytes);
+  await flipBit(path, 5);
 }
 
 describe('damage in a file that nobody requests', () => {
   it('that the daemon finds reaches the verdict with one answer to a poll', async () => {
     const { system, gate } = await servedSystem();
-    await flipBit(system);
+    await damageObject(system);
     gate.answersLeft = 1;
     expect(await system.run('verify', { force: true })).toMatchObject({ failure_code: 'damage_found' });
     const verdict = await system.untilReady(false);
@@ -122,7 +119,7 @@ describe('damage in a file that nobody requests', () => {
       scrub: { enabled: true, bytesPerSecond: 1_000_000_000, share: 1, restSeconds: 1 },
     });
     gate.answersLeft = 0;
-    await flipBit(system);
+    await damageObject(system);
     const verdict = await system.untilReady(false);
     expect(verdict).toMatchObject({ reason: 'EntryDamaged' });
     expect(verdict.message).toContain(DAMAGED);

@@ -274,8 +274,8 @@ CREATE TABLE repair_attempt (
 `;
 
 /**
- * The rollbacks of the localized channel, and the patched files that can be used again: a patch key stands for the official
- * bytes, the rules, the patcher and all edits, so that equal keys have equal files.
+ * The rollbacks of the localized channel, and the patched files that can be used again: a patch key is computed from the
+ * official bytes, the rules, the patcher and all edits, so equal keys have equal files.
  *
  * A rollback takes effect at `switched_at`; `held_units` is NULL until the units that it takes back are on hold; at
  * `reinstated_at` the release became current again. Automatic publishing is stopped while a rollback is not resumed.

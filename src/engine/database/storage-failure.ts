@@ -122,7 +122,7 @@ export function isDatabaseDamage(error: unknown): boolean {
   return storageFailureOf(error)?.code === DATA_DAMAGED.code;
 }
 
-/** The failure that a damaged value or an error of node:sqlite stands for. `errcode` is the extended result code. */
+/** Maps a damaged value or an error of node:sqlite to its failure. `errcode` is the extended result code. */
 function dataFailureOf(error: Error): StorageFailure | undefined {
   if (error instanceof DamagedRowError) return DATA_DAMAGED;
   if (!('errcode' in error) || typeof error.errcode !== 'number') return undefined;

@@ -240,7 +240,7 @@ interface MovedNode {
 }
 
 interface BundleHead {
-  /** The header, and the directory where it does not stand at the end. */
+  /** The header, and the directory unless it is at the end. */
   readonly front: Buffer;
   readonly back: Buffer;
   readonly fileSize: number;

@@ -48,7 +48,7 @@ export function objectPlaces(
 function withRawBytes(visitor: ValueVisitor, file: SerializedFile, object: Buffer): ValueVisitor {
   return forwardingVisitor(visitor, {
     text: (value, start, end) => {
-      // Only where invalid bytes became this character, or where it stands in the text itself.
+      // The character replaced invalid bytes, or the text contains it.
       const raw = value.includes('\uFFFD') ? textBytes(file, object, start) : null;
       if (raw === null || isUtf8(raw)) visitor.text(value, start, end);
       else visitor.bytes(raw, start, end);

@@ -70,7 +70,7 @@ export function hasExtractedTrees(cursor: MetadataCursor): boolean {
 const COMMON_NAMES: ReadonlyMap<number, string> = new Map(
   [...UNITY_COMMON_STRINGS].map(([name, offset]) => [offset, name]),
 );
-/** Set where a name stands in the common table instead of the tree's own. */
+/** Set when a name is in the common table instead of the tree's own. */
 const COMMON_BIT = 0x8000_0000;
 const NODE_BYTES = 24;
 /** The version of the serialized file from which each node ends with a 64-bit hash. */

@@ -2,7 +2,8 @@ import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { DamageReport, Evidence } from '../../domain/verdict/evidence.ts';
 import { wantedDocuments } from '../../domain/verdict/release-document.ts';
 import type { DigestFinder } from './digest-finder.ts';
-import type { InspectObject, ObjectEntry } from './object-inspector.ts';
+import type { VerifiedPart } from '../../snapshot/objects/block-list.ts';
+import type { InspectObject } from './object-inspector.ts';
 import type { SnapshotBinder } from './snapshot-binder.ts';
 import { entryHolding } from './snapshot-trouble.ts';
 
@@ -17,7 +18,7 @@ export function createDamageRecheck(deps: {
 }): () => Promise<void> {
   const memories = new WeakMap<DamageReport, unknown>();
 
-  const entryOf = (blake3: Blake3Hex): ObjectEntry | null => {
+  const entryOf = (blake3: Blake3Hex): VerifiedPart | null => {
     for (const [, outcome] of deps.binder.all()) {
       const entry = outcome.ok ? entryHolding(outcome, blake3, deps.finder) : null;
       if (entry !== null) return entry;

@@ -1,16 +1,8 @@
-import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { damageKindOf, type DamageKind, type ObjectDamage } from '../../domain/verdict/damage-kind.ts';
 import type { HashPool } from '../../platform/hashing/digests.ts';
-import { readBlockList } from '../../snapshot/objects/block-list.ts';
+import { readBlockList, type VerifiedPart } from '../../snapshot/objects/block-list.ts';
 import { objectDamageOf } from '../../snapshot/objects/object-fault.ts';
 import { openObject, sameIdentity, type FileIdentity } from '../../snapshot/objects/object-reader.ts';
-
-/** An entry of a manifest, or a document. */
-export interface ObjectEntry {
-  readonly blake3: Blake3Hex;
-  readonly size: number;
-  readonly blocks?: Blake3Hex;
-}
 
 interface Inspection {
   readonly sound: boolean;
@@ -26,7 +18,7 @@ interface Inspection {
  * @param memory the `memory` of the last inspection, `null` on the first
  * @returns `null` when the attempt failed for a reason that says nothing about the object
  */
-export type InspectObject = (entry: ObjectEntry, memory: unknown) => Promise<Inspection | null>;
+export type InspectObject = (entry: VerifiedPart, memory: unknown) => Promise<Inspection | null>;
 
 interface Memory {
   readonly identity: FileIdentity;
@@ -44,7 +36,7 @@ export function createObjectInspector({
   readonly root: string;
   readonly pool: HashPool;
 }): InspectObject {
-  const inspectBytes = async (entry: ObjectEntry, memory: Memory | null): Promise<Memory> => {
+  const inspectBytes = async (entry: VerifiedPart, memory: Memory | null): Promise<Memory> => {
     const object = await openObject({ root, blake3: entry.blake3, size: entry.size });
     try {
       const { identity } = object;
@@ -79,7 +71,7 @@ export function createObjectInspector({
       return { sound: false, kind: damageKindOf(memory.found), message, memory };
     }
     try {
-      if (entry.blocks !== undefined) await readBlockList(root, { ...entry, blocks: entry.blocks });
+      if (entry.blocks !== undefined) await readBlockList(root, entry);
     } catch (error) {
       const damage = objectDamageOf(error);
       if (damage === null) return null;

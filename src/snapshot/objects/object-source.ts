@@ -1,18 +1,12 @@
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
-import type { Blake3Hex } from '../../domain/release/digest.ts';
-import { readBlockList } from './block-list.ts';
+import { readBlockList, type VerifiedPart } from './block-list.ts';
 import { openObject, wasReplaced, type OpenObject } from './object-reader.ts';
 
-interface ObjectName {
-  readonly blake3: Blake3Hex;
-  readonly size: number;
-}
-
 export interface ObjectSource {
-  open(object: ObjectName): Promise<OpenObject>;
-  wasReplaced(object: ObjectName, open: OpenObject): Promise<boolean>;
+  open(object: VerifiedPart): Promise<OpenObject>;
+  wasReplaced(object: VerifiedPart, open: OpenObject): Promise<boolean>;
   /** The block list of an entry that has one, verified. */
   blockList(entry: ManifestEntry): Promise<Uint8Array>;
   /** Fills `memory` with the bytes from `start`, not verified. Returns how many there were before the end of the file. */

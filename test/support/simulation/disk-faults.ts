@@ -1,21 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  closeSync,
   cpSync,
   existsSync,
-  openSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   statfsSync,
   statSync,
   utimesSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { flipBit } from '../flip-bit.ts';
 import type { Site } from './site.ts';
 
 /** Gives the disk of a site a file system of its own, where that is allowed: only then can it be full. */
@@ -81,16 +78,10 @@ export function contentFiles({ volume }: Site): string[] {
 }
 
 /** Changes one bit of a file, which keeps its times, as a disk does that loses it. */
-export function flipBit(file: string, place: number, bit: number): void {
+export async function rot(file: string, place: number, bit: number): Promise<void> {
   const { size, atime, mtime } = statSync(file);
   if (size === 0) return;
-  chmodSync(file, 0o644);
-  const handle = openSync(file, 'r+');
-  const byte = Buffer.alloc(1);
-  readSync(handle, byte, 0, 1, place % size);
-  byte[0] = (byte[0] ?? 0) ^ (1 << (bit % 8));
-  writeSync(handle, byte, 0, 1, place % size);
-  closeSync(handle);
+  await flipBit(file, place % size, bit % 8);
   utimesSync(file, atime, mtime);
   chmodSync(file, 0o444);
 }

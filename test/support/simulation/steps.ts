@@ -2,7 +2,7 @@ import { chmodSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
 import { RELEASE_FAILPOINTS } from '../../../src/releases/jobs/release-failpoints.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../../src/snapshot/volume/snapshot-failpoints.ts';
-import { contentFiles, copyStore, fillDisk, flipBit, mountOther, restoreStore } from './disk-faults.ts';
+import { contentFiles, copyStore, fillDisk, rot, mountOther, restoreStore } from './disk-faults.ts';
 import type { Site } from './site.ts';
 import type { World } from './world.ts';
 
@@ -57,7 +57,7 @@ export const STEPS = {
     weight: 4,
     play: async (world, [pick, place, bit]) => {
       const file = fileToDamage(world, pick, place);
-      if (file !== null) flipBit(file, place, bit);
+      if (file !== null) await rot(file, place, bit);
     },
   },
   truncate: {

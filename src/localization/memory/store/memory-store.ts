@@ -65,7 +65,7 @@ export interface ImportedRecord extends ProposedRecord {
 
 export interface ImportBatch {
   readonly records: readonly ImportedRecord[];
-  /** The person who stands for the trusted records. */
+  /** The person who vouches for the trusted records. */
   readonly note: ReviewNote;
   readonly isDryRun: boolean;
 }

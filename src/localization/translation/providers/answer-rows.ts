@@ -57,7 +57,7 @@ export function rowsSchema(
  * Reads the text of a model's answer: a JSON object, or a text with one inside.
  *
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
  */
 export function readAnswerRows(
   content: string,
@@ -87,7 +87,7 @@ export interface EchoedLine {
  *
  * @param readRow reads the rest of a row that repeats the beginning of its text
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
  */
 export function readRows<Line extends EchoedLine, Value>(
   content: string,

@@ -122,7 +122,7 @@ function evaluationSchema(lines: readonly EvaluationLine[]): object {
  * Reads the text of a model's answer.
  *
  * @returns findings by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or a key stands in it twice
+ * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
  */
 function readEvaluations(
   content: string,

@@ -183,7 +183,7 @@ async function stageLost(staging: Staging): Promise<void> {
       else if (unitId === 'ambiguous') await refuseUnit(staging, unit, 'ambiguous_source');
       else found.push({ ...unit, unitId });
     }
-    // A unit of the index that no task has yet is unknown, too.
+    // A unit without a task is unknown as well, even when the index has it.
     for (const unit of await stage(staging, found)) await refuseUnit(staging, unit, 'unknown_unit');
   }
 }
@@ -206,7 +206,7 @@ async function refuseUnreadable(
   await refuse(staging, line, 'unreadable', message, { units, places: placesOf(locator) });
 }
 
-/** Reports a row that cannot be used. Its containers are refused, too. */
+/** Reports a row that cannot be used, and refuses its containers. */
 async function refuse(
   staging: Staging,
   line: number,

@@ -175,7 +175,7 @@ function repetitionOf(work: Work, row: Row, origin: StoredTarget): Repetition | 
 
 /**
  * Stores repetitions. One whose unit or origin has another target since its page is left out: the change has queued its group again.
- * One that a person holds, claimed or skipped since its page is left out, too, as the next page would leave it out.
+ * The next page would leave out a unit that a person has held, claimed or skipped since; so does this one.
  *
  * @returns how many were written; `null` when other tasks replaced those of the page, and nothing was written
  */

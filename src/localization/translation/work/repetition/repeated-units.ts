@@ -78,7 +78,7 @@ function copiedIn({ copied: { units } }: Work, { taskId, lastTask }: RunTasks): 
 
 /**
  * Notes that an open unit of a build got the target of an equal unit. Units whose part of the task has failed are not noted. Nothing
- * is stored: a run ends with the process, too.
+ * is stored, because a run does not outlive the process.
  */
 export function noteCopied({ copied }: Work, buildId: number, taskSeq: number): void {
   if (buildId !== copied.buildId) copied.units.clear();

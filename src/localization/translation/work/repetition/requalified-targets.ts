@@ -134,7 +134,7 @@ function readTargets(
 }
 
 // A target that was judged by something else removes the mark of its task. Another run begins the task again: this one would not end while
-// such targets are stored. Its mark may be there already, so the count of removals tells the runs apart.
+// such targets are stored. Its mark may exist already, so the count of removals distinguishes the runs.
 const ADVANCE =
   'UPDATE task SET judging_from = :upTo WHERE task_seq = :taskSeq AND judging_by = :key AND judging_resets = :resets';
 const FINISH = `UPDATE task SET judged_by = :key, judging_by = NULL, judging_from = -1

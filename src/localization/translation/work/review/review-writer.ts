@@ -102,7 +102,7 @@ export function returnRow(work: Work, task: Row, row: StagedRow, by: ReviewBy): 
   const before = getTarget(work, row.unitId);
   if (before === null || isReturned(work, before, by)) return false;
   const state = before.state === 'proofread' || before.state === 'translated' ? 'draft' : before.state;
-  // A target that is freed later is a draft, too.
+  // A target that is freed later also becomes a draft.
   const stateBefore =
     before.state === 'blocked' && before.stateBefore !== null ? 'draft' : before.stateBefore;
   // A returned repetition is a target of its own from now on: the reviewer's decision outlives a change of the other unit.
