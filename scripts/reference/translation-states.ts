@@ -39,8 +39,9 @@ const TASKS: Readonly<Record<TranslationTaskStatus, string>> = {
   published: 'The task is part of a published localized release.',
   failed:
     'The attempts of workers are used up and no unit has a target, or someone said so; see `failure_reason`.',
-  skipped: 'Someone decided against a translation; see `reason`. A newer index of the same release keeps it.',
-  superseded: 'A newer release, or a newer index of the same one with other units, has replaced the task.',
+  skipped:
+    'Someone decided against a translation; see `reason`. It stays until a new release changes the file.',
+  superseded: 'The file has other units in a newer release, or a newer index of the same one, or is gone.',
 };
 
 /** The meaning of each state of the workers on a task. */
@@ -92,7 +93,9 @@ A target of the tier \`new\` is not used. The Translation Memory may know the te
 
 ## Tasks
 
-A task is one container of one release. Its status follows from its units, unless someone set one. The first that fits counts:
+A task is one container. It stays with its id as long as the container has the same units in the same order, also over releases; a
+changed one gets a new task. \`release_id\` is the newest release that a task belongs to. The filter \`release_id\` gives the tasks
+that a release had; those that were replaced are kept for ten releases. The status of a task follows from its units, unless someone set one. The first that fits counts:
 \`published\`, \`failed\`, \`skipped\` or \`superseded\` as they were set, \`blocked\`, \`in_progress\` while a worker has a lease, the
 \`pending\` or \`in_progress\` that someone asked for, and then what the units say. A task of which workers gave up some units is
 \`in_progress\`, with the \`worker_status\` \`failed\`.

@@ -422,8 +422,8 @@ describe.skipIf(!canMount())('a publish of translations', () => {
     const spool = createEditSpool(join(folder, 'edits'));
     fill(folder);
     const container = {
-      position: 1,
       destination: 'a.json',
+      contentKey: null,
       blake3: Buffer.alloc(32),
       bytes: 1,
       rulesDigest: Buffer.alloc(32),

@@ -1,3 +1,5 @@
+import { growBuild } from './translation-work.ts';
+import type { ReadUnitsAfter } from '../../src/localization/parse/index/read/units-after.ts';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -174,24 +176,18 @@ export async function openReviewWorld(
     memoryCalls.close();
     index.close();
   });
-  const unitsAfter: UnitsAfterPort = (query) => {
+  const readUnits: ReadUnitsAfter = (query) => {
     const page = index.unitsAfter(query);
     const items = page.items.map((each) => ({ ...each, sourceDigest: blake3OfText(each.sourceText) }));
-    return Promise.resolve({ ...page, items });
+    return { ...page, items };
   };
+  const unitsAfter: UnitsAfterPort = (query) => Promise.resolve(readUnits(query));
   const indexOnly = (releaseId: string, sources: Sources): void => {
     indexRelease(index, releaseId, filesOf(sources));
   };
   const build = async (releaseId: string, sources = REVIEW_SOURCES): Promise<void> => {
     indexOnly(releaseId, sources);
-    const { generation } = index.status();
-    let progress = calls.beginBuild({ releaseId, generation });
-    while (!progress.isComplete) {
-      const query = { from: progress.from, limit: 1000, maxCharacters: 100_000 };
-      const page = await unitsAfter(query, new AbortController().signal);
-      progress = calls.addUnits({ buildId: progress.buildId, page });
-    }
-    calls.finishBuild(progress.buildId);
+    calls.finishBuild(growBuild(calls, index, { unitsAfter: readUnits }));
     while (calls.cleanUp());
   };
   await build('r1');

@@ -1,3 +1,4 @@
+import { growBuild } from './translation-work.ts';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
@@ -138,13 +139,7 @@ export async function openTranslatedTexts(): Promise<TranslatedTexts> {
           leaves: [{ units: Object.entries(units) }],
         })),
       );
-      const { generation } = index.status();
-      let progress = calls.beginBuild({ releaseId, generation });
-      while (!progress.isComplete) {
-        const page = index.unitsAfter({ from: progress.from, limit: 1000, maxCharacters: 100_000 });
-        progress = calls.addUnits({ buildId: progress.buildId, page });
-      }
-      calls.finishBuild(progress.buildId);
+      calls.finishBuild(growBuild(calls, index));
       while (calls.cleanUp());
     },
     type: (file, key, text, { result, ...update } = {}) => {

@@ -8,6 +8,7 @@ import {
   type TranslationWork,
 } from '../../src/localization/translation/work/translation-work.ts';
 import type { ParseIndex } from '../../src/localization/parse/index/parse-index.ts';
+import type { ReadUnitsAfter, UnitPlace } from '../../src/localization/parse/index/read/units-after.ts';
 import type { Database } from '../../src/engine/database/sqlite-database.ts';
 import { openTestIndex } from './index-release.ts';
 
@@ -54,15 +55,38 @@ export function workIn(
 /** Builds the tasks of the reported release, with pages of `limit` units. */
 export function buildTasks(work: TestWork, now: number, limit = 3): BuildResult {
   const { index } = work.at(now);
-  const { release_id: releaseId, generation } = index.status();
-  let progress = work.beginBuild({ releaseId: String(releaseId), generation });
-  while (!progress.isComplete) {
-    const page = index.unitsAfter({ from: progress.from, limit, maxCharacters: 10_000 });
-    progress = work.addUnits({ buildId: progress.buildId, page });
-  }
-  const { event: _event, ...result } = work.finishBuild(progress.buildId);
+  const buildId = growBuild(work, index, { limit });
+  const { event: _event, ...result } = work.finishBuild(buildId);
   while (work.cleanUp());
   return result;
+}
+
+/**
+ * Begins to build the tasks of the reported release, or continues, up to where the build can be finished.
+ *
+ * @param options.unitsAfter gives other units than those of the index
+ * @returns the id of the build
+ */
+export function growBuild(
+  work: Pick<TranslationWork, 'beginBuild' | 'compareFiles' | 'addUnits' | 'passFiles'>,
+  index: ParseIndex,
+  { limit = 1000, unitsAfter = index.unitsAfter }: { limit?: number; unitsAfter?: ReadUnitsAfter } = {},
+): number {
+  const { release_id: releaseId, generation } = index.status();
+  let build = work.beginBuild({ releaseId: String(releaseId), generation });
+  const { buildId } = build;
+  while (!build.isComplete) {
+    const files = index.containersAfter({ after: build.comparedUntil, limit });
+    for (const { from: first, last: lastDestination } of work.compareFiles({ buildId, page: files })) {
+      for (let from: UnitPlace | null = first; from !== null;) {
+        const page = unitsAfter({ from, limit, maxCharacters: 100_000, lastDestination });
+        work.addUnits({ buildId, page });
+        from = page.next;
+      }
+    }
+    build = work.passFiles({ buildId, next: files.next });
+  }
+  return buildId;
 }
 
 /** A result of a worker for every unit of a lease. */

@@ -13,6 +13,7 @@ import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Task } from '../../engine/tasks/task.ts';
 import { type IndexStatus, isCurrentIndex } from './index/index-status.ts';
 import type { ReadTranslations } from './index/read/unit-translations.ts';
+import type { ContainersAfter, ContainersQuery } from './index/read/containers-after.ts';
 import type { UnitsAfter, UnitsAfterQuery } from './index/read/units-after.ts';
 import { parseFinding } from './parse-check.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
@@ -24,18 +25,20 @@ import type { ParseThreadData, ParseThreadStatus, ParseStore } from './run/index
 
 type ParseThread = CallerOf<ParseStore>;
 
-export interface Parse {
+/** The texts of the reported release, for the work on their translations. */
+export interface IndexedTexts {
+  /** Pages through the files with text. @throws TaskError when the index cannot be read; the signal's reason */
+  containersAfter(query: ContainersQuery, signal: AbortSignal): Promise<ContainersAfter>;
+  /** Pages through the units. @throws TaskError when the index cannot be read; the signal's reason */
+  unitsAfter(query: UnitsAfterQuery, signal: AbortSignal): Promise<UnitsAfter>;
+}
+
+export interface Parse extends IndexedTexts {
   readonly jobs: readonly Job[];
   /** The reports about the index. @param readTranslations gives the translations of the shown units */
   reports(readTranslations: ReadTranslations): readonly DefinedReport[];
   readonly check: DoctorCheck;
   latestStatus(): IndexStatus | null;
-  /**
-   * Pages through the units of the reported release, for the work on their translations.
-   *
-   * @throws TaskError when the index cannot be read; the signal's reason
-   */
-  unitsAfter(query: UnitsAfterQuery, signal: AbortSignal): Promise<UnitsAfter>;
   /** Whether the index is that of a release, with the current rules and by this parser. */
   isCurrent(releaseId: string): Promise<boolean>;
   /** Queues a run when the index is not that of the current release and rules. Called at the start and after a reload. */
@@ -111,6 +114,8 @@ export function openParse(options: {
         }),
     },
     latestStatus: () => latest?.index ?? null,
+    containersAfter: async (query, signal) =>
+      await withTaskErrors(async () => await thread.containersAfter(query, { signal })),
     unitsAfter: async (query, signal) =>
       await withTaskErrors(async () => await thread.unitsAfter(query, { signal })),
     isCurrent: async (releaseId) => {

@@ -5,7 +5,7 @@ import type { Job } from '../../engine/tasks/job.ts';
 import { createRequestedJob } from '../../engine/tasks/requested-job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import { TaskError, type TaskResult } from '../../engine/tasks/task.ts';
-import type { UnitsAfterPort } from './judge/unit-source.ts';
+import type { IndexedTexts } from '../parse/parse.ts';
 import type { RunContext } from './run-context.ts';
 import { TASK_BUILD_JOB } from './translation-jobs.ts';
 import type { BuildResult } from './work/build/finish-build.ts';
@@ -14,8 +14,8 @@ import type { TranslationThread } from './work/translation-worker.ts';
 
 interface TaskBuildOptions {
   readonly thread: TranslationThread;
-  /** Pages through the units of the indexed release. */
-  readonly unitsAfter: UnitsAfterPort;
+  /** The files and units of the indexed release. */
+  readonly index: IndexedTexts;
   readonly engine: TaskEngine;
   /** Whether the tasks of a release are built as soon as its text is indexed. */
   readonly isAutomatic: () => boolean;
@@ -32,20 +32,17 @@ const PARSING: ReadonlySet<string> = new Set([PARSE_JOB.kind, PARSE_FULL_JOB.kin
  *
  * @returns the job; whether it runs; and a function that makes sure that a build begins from now on, if builds are automatic
  */
-export function createTaskBuild({
-  engine,
-  thread,
-  unitsAfter,
-  isAutomatic,
-  onBuilt,
-  logger,
-}: TaskBuildOptions): { readonly job: Job; isRunning(): boolean; request(): void } {
+export function createTaskBuild({ engine, thread, index, isAutomatic, onBuilt, logger }: TaskBuildOptions): {
+  readonly job: Job;
+  isRunning(): boolean;
+  request(): void;
+} {
   let isRunning = false;
   // A build that has read all units does not see another index, so a parse run that ends now needs another build.
   const requested = createRequestedJob({ engine, logger }, TASK_BUILD_JOB, async (context) => {
     isRunning = true;
     try {
-      const result = await runTaskBuild(thread, unitsAfter, context);
+      const result = await runTaskBuild(thread, index, context);
       await onBuilt();
       return result;
     } finally {
@@ -62,6 +59,7 @@ export function createTaskBuild({
 }
 
 /** Bounds of one batch. It passes through the event loop, so it must not hold the loop up. */
+const BATCH_FILES = 1000;
 const BATCH_UNITS = 1000;
 const BATCH_CHARACTERS = 256 * 1024;
 /** Runs that begin again because the index changed meanwhile. */
@@ -74,12 +72,12 @@ const MAX_RESTARTS = 10;
  */
 async function runTaskBuild(
   thread: TranslationThread,
-  unitsAfter: UnitsAfterPort,
+  index: IndexedTexts,
   context: RunContext,
 ): Promise<TaskResult> {
   try {
     for (let run = 0; run < MAX_RESTARTS; run += 1) {
-      const result = await buildOnce(thread, unitsAfter, context);
+      const result = await buildOnce(thread, index, context);
       if (result !== null) return result;
     }
   } catch (error) {
@@ -95,28 +93,41 @@ async function runTaskBuild(
 /** @returns `null` when the index shows another release or other rules than at the start */
 async function buildOnce(
   thread: TranslationThread,
-  unitsAfter: UnitsAfterPort,
+  index: IndexedTexts,
   { signal, progress }: RunContext,
 ): Promise<TaskResult | null> {
-  const pageFrom = async (from: UnitPlace): Promise<UnitsAfter> =>
-    await unitsAfter({ from, limit: BATCH_UNITS, maxCharacters: BATCH_CHARACTERS }, signal);
-  const { releaseId, generation, total } = await pageFrom({ position: 0, ordinal: 0 });
+  const { releaseId, generation, total } = await index.containersAfter({ after: '', limit: 0 }, signal);
   if (releaseId === null)
     throw new TaskError('text_not_indexed', 'no release is indexed yet; run "slipway ctl parse"');
+  const isOther = (page: { readonly releaseId: string | null; readonly generation: number }): boolean =>
+    page.releaseId !== releaseId || page.generation !== generation;
   let build = await thread.beginBuild({ releaseId, generation }, { signal });
+  const { buildId } = build;
   const isDone = build.isComplete && build.isCurrent;
+  let units = 0;
   while (!build.isComplete) {
-    const page = await pageFrom(build.from);
-    if (page.releaseId !== releaseId || page.generation !== generation) return null;
-    build = await thread.addUnits({ buildId: build.buildId, page }, { signal });
-    progress(build.units, total, 'units', 'building tasks');
+    const files = await index.containersAfter({ after: build.comparedUntil, limit: BATCH_FILES }, signal);
+    if (isOther(files)) return null;
+    for (const changed of await thread.compareFiles({ buildId, page: files }, { signal })) {
+      let from: UnitPlace | null = changed.from;
+      while (from !== null) {
+        const bounds = { limit: BATCH_UNITS, maxCharacters: BATCH_CHARACTERS, lastDestination: changed.last };
+        const page: UnitsAfter = await index.unitsAfter({ from, ...bounds }, signal);
+        if (isOther(page)) return null;
+        await thread.addUnits({ buildId, page }, { signal });
+        from = page.next;
+      }
+    }
+    build = await thread.passFiles({ buildId, next: files.next }, { signal });
+    units += files.items.reduce((sum, file) => sum + file.units, 0);
+    progress(units, total, 'units', 'building tasks');
   }
   let result: BuildResult | null = null;
   if (!isDone) {
-    while (await thread.countTasks(build.buildId, { signal }));
-    const { event: _event, ...finished } = await thread.finishBuild(build.buildId, { signal });
+    while (await thread.countTasks(buildId, { signal }));
+    const { event: _event, ...finished } = await thread.finishBuild(buildId, { signal });
     result = finished;
   }
   while (await thread.cleanUp(null, { signal }));
-  return { release_id: releaseId, generation, units: build.units, ...(result ?? { unchanged: true }) };
+  return { release_id: releaseId, generation, ...(result ?? { units: total, unchanged: true }) };
 }

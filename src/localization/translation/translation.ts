@@ -103,7 +103,7 @@ export function createTranslation(options: TranslationOptions): Translation {
   const taskBuild = createTaskBuild({
     ...options,
     thread,
-    unitsAfter,
+    index: parse,
     isAutomatic: () => configuration().automatic,
     onBuilt: refresh,
   });

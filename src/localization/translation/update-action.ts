@@ -103,9 +103,9 @@ async function judgeUpdate(
   if (update.results.length === 0) return { update, sources: [] };
   const results: UpdateResult[] = [...update.results];
   const sources: SourceUnit[] = [];
-  for (const { indexPosition, wasProofread, units: placed } of containers) {
+  for (const { destination, wasProofread, units: placed } of containers) {
     const ordinals = placed.map(({ ordinal }) => ordinal);
-    const found = await units.unitsOf({ ...builtFor, indexPosition, ordinals, neighbours: 1 });
+    const found = await units.unitsOf({ ...builtFor, destination, ordinals, neighbours: 1 });
     const texts = placed.map(({ result }, at) => {
       const { sourceText = '', text: targetText = '' } = update.results[result] ?? {};
       const source = found[at];

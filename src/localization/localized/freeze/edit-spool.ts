@@ -51,9 +51,9 @@ export function createEditSpool(directory: string): EditSpool {
     ended.push(frozenContainer(done));
   };
   const add: EditSpool['add'] = async (container, edit) => {
-    if (current?.container.position !== container.position) {
+    if (current?.container.destination !== container.destination) {
       await finish();
-      current = await openContainer(directory, container);
+      current = await openContainer(directory, container, ended.length);
     }
     const line = `${lineOf(edit)}\n`;
     current.hash.update(Buffer.from(line));
@@ -93,9 +93,13 @@ function lineOf(edit: FrozenEdit): string {
     .replaceAll('\u2029', String.raw`\u2029`);
 }
 
-async function openContainer(directory: string, container: IndexedContainer): Promise<OpenContainer> {
+async function openContainer(
+  directory: string,
+  container: IndexedContainer,
+  number: number,
+): Promise<OpenContainer> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, `${container.position}.jsonl`);
+  const path = join(directory, `${number}.jsonl`);
   const hash = createBlake3();
   const facts = [PATCHER_VERSION, container.parserVersion, hex(container.blake3), hex(container.rulesDigest)];
   hash.update(Buffer.from(`${JSON.stringify(facts)}\n`));

@@ -6,18 +6,21 @@ import {
 } from '../../../domain/translation/publish-outcome.ts';
 import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { unitIdBytes, unitIdText } from '../../unit-id-text.ts';
-import type {
-  IndexedUnit,
-  UnitPlace,
-  UnitsAfter,
-  UnitsAfterQuery,
+import {
+  FIRST_UNIT,
+  type IndexedUnit,
+  type UnitPlace,
+  type UnitsAfter,
+  type UnitsAfterQuery,
 } from '../../parse/index/read/units-after.ts';
 import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
 import type { Publishing, TargetMoment } from '../../translation/publishing/publishing.ts';
-import type {
-  PublishableContainer,
-  PublishableTarget,
-  PublishedBefore,
+import {
+  FIRST_CONTAINER,
+  type ContainerPlace,
+  type PublishableContainer,
+  type PublishableTarget,
+  type PublishedBefore,
 } from '../../translation/work/publication/publishable-targets.ts';
 import { createEditSpool, readEdits, type EditSpool } from './edit-spool.ts';
 import type { BlockedUnit, FrozenRelease, PublishPolicy } from './frozen-release.ts';
@@ -163,7 +166,7 @@ class FreezeRun {
   async read(context: TaskContext): Promise<number | null> {
     const { baseReleaseId: releaseId, policy, previousReleaseId = null } = this.#request;
     const { signal } = context;
-    const beginning = { from: { position: 0, ordinal: 0 }, limit: 0, maxCharacters: 0 };
+    const beginning = { from: FIRST_UNIT, limit: 0, maxCharacters: 0 };
     const index = await this.#parse.unitsAfter(beginning, signal);
     if (index.releaseId !== releaseId) return null;
     const { generation, total, previousReleaseId: carriedFrom } = index;
@@ -188,17 +191,17 @@ class FreezeRun {
   /** Reads the units of files with their targets; `false` when index or tasks are not those of the release. */
   async #readUnits(
     release: PlannedRelease,
-    { first, last }: { readonly first: number; readonly last: number },
+    { first, last }: { readonly first: string; readonly last: string },
     onPage: () => void,
     signal: AbortSignal,
   ): Promise<boolean> {
-    let from: UnitPlace | null = { position: first, ordinal: 0 };
+    let from: UnitPlace | null = { destination: first, ordinal: 0 };
     while (from !== null) {
       const query: UnitsAfterQuery = {
         from,
         limit: PAGE.units,
         maxCharacters: PAGE.characters,
-        lastPosition: last,
+        lastDestination: last,
       };
       const page = await this.#parse.unitsAfter(query, signal);
       if (page.releaseId !== release.releaseId || page.generation !== release.generation) return false;
@@ -248,7 +251,7 @@ class FreezeRun {
       }
       if (target.wasPublished && !NO_LOSS.has(outcome)) this.lostUnits += 1;
       if (outcome !== 'published' || target.text === null) continue;
-      const container = files.find(({ position }) => position === unit.position);
+      const container = files.find(({ destination }) => destination === unit.destination);
       if (container === undefined) {
         throw new Error(`the parse index does not name the file of ${unit.destination}`);
       }
@@ -276,14 +279,13 @@ function blockedUnit(unit: IndexedUnit, target: PublishableTarget): BlockedUnit 
 }
 
 interface PlannedFile {
-  readonly position: number;
   readonly destination: string;
   readonly containers: PublishableContainer[];
 }
 
 type FreezeStep =
   /** The units of these files must be read, with their targets. */
-  | { readonly kind: 'read'; readonly first: number; readonly last: number }
+  | { readonly kind: 'read'; readonly first: string; readonly last: string }
   /** A file without texts: its counts say everything. */
   | {
       readonly kind: 'count';
@@ -312,15 +314,15 @@ async function planFreeze(
   signal: AbortSignal,
 ): Promise<readonly FreezeStep[] | null> {
   const files: PlannedFile[] = [];
-  let afterTask: number | null = 0;
-  while (afterTask !== null) {
+  let after: ContainerPlace | null = FIRST_CONTAINER;
+  while (after !== null) {
     const page: Awaited<ReturnType<TargetMoment['containers']>> = await moment.containers(
-      { ...release, afterTask },
+      { ...release, after },
       signal,
     );
     if (page === null) return null;
     for (const container of page.items) addContainer(files, container);
-    afterTask = page.next;
+    after = page.next;
   }
   const steps: FreezeStep[] = [];
   for (const file of files) addStep(steps, file, isSelected(file.destination));
@@ -329,19 +331,12 @@ async function planFreeze(
 
 function addContainer(files: PlannedFile[], container: PublishableContainer): void {
   const last = files.at(-1);
-  if (last?.position === container.position) last.containers.push(container);
-  else {
-    const { position, destination } = container;
-    files.push({ position, destination, containers: [container] });
-  }
+  if (last?.destination === container.destination) last.containers.push(container);
+  else files.push({ destination: container.destination, containers: [container] });
 }
 
 /** Files that are read and that are beside each other are read together. */
-function addStep(
-  steps: FreezeStep[],
-  { position, destination, containers }: PlannedFile,
-  isSelected: boolean,
-): void {
+function addStep(steps: FreezeStep[], { destination, containers }: PlannedFile, isSelected: boolean): void {
   const hasTexts = containers.some((container) => container.hasTexts);
   if (!isSelected || !hasTexts) {
     const units = containers.reduce((sum, container) => sum + container.units, 0);
@@ -349,6 +344,6 @@ function addStep(
     return;
   }
   const last = steps.at(-1);
-  if (last?.kind === 'read') steps.splice(-1, 1, { ...last, last: position });
-  else steps.push({ kind: 'read', first: position, last: position });
+  if (last?.kind === 'read') steps.splice(-1, 1, { ...last, last: destination });
+  else steps.push({ kind: 'read', first: destination, last: destination });
 }

@@ -18,6 +18,7 @@ import { readReportedIndex, type ReportedIndex } from './read/reported-index.ts'
 import { readTextUnits, type TextUnitsPage } from './read/text-units.ts';
 import { readDifferences, type DifferencesQuery, type UnitDifferences } from './read/unit-differences.ts';
 import type { UnitQuery } from './read/unit-filter.ts';
+import { createContainersAfterReader, type ReadContainersAfter } from './read/containers-after.ts';
 import { createUnitsAfterReader, type ReadUnitsAfter } from './read/units-after.ts';
 
 /**
@@ -36,6 +37,7 @@ export interface ParseIndex extends ContentWriter, IndexCleanup {
   status(): IndexStatus;
   textUnits(query: UnitQuery): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
+  readonly containersAfter: ReadContainersAfter;
   readonly unitsAfter: ReadUnitsAfter;
   differences(query: DifferencesQuery): UnitDifferences | null;
   close(): void;
@@ -71,6 +73,7 @@ export function openParseIndex(path: string, clock: Clock): ParseIndex {
     status: () => statusOf(reported()),
     textUnits: (query) => readTextUnits(pages, reported(), query),
     errors: (query) => readParseErrors(database, reported(), query),
+    containersAfter: createContainersAfterReader(database),
     unitsAfter: createUnitsAfterReader(database, reader, readCarried),
     differences: (query) => readDifferences(database, reader, query),
     close: () => {

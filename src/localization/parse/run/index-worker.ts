@@ -12,6 +12,7 @@ import type { ParseErrorsBody } from '../index/read/parse-errors.ts';
 import type { TextUnitsPage } from '../index/read/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/read/unit-differences.ts';
 import type { UnitQuery } from '../index/read/unit-filter.ts';
+import type { ReadContainersAfter } from '../index/read/containers-after.ts';
 import type { UnitsAfter, UnitsAfterQuery } from '../index/read/units-after.ts';
 import { processBounds } from '../process/container-processes.ts';
 import { createContainerParser } from '../process/container-parser.ts';
@@ -56,6 +57,7 @@ export interface ParseStore {
   /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
   textUnits(query: UnitQuery): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
+  readonly containersAfter: ReadContainersAfter;
   /** Pages through the units of the reported release with their carry-over. */
   unitsAfter(query: UnitsAfterQuery): UnitsAfter;
   differences(query: DifferencesQuery): UnitDifferences | null;
@@ -96,6 +98,7 @@ export function createStore({ indexPath, scratchDirectory }: ParseThreadData): P
     status: () => opened.read((index) => ({ index: index.status(), replacement: opened.replacement })),
     textUnits: (query) => opened.readFilled((index) => index.textUnits(query)),
     errors: (query) => opened.readFilled((index) => index.errors(query)),
+    containersAfter: (query) => opened.readFilled((index) => index.containersAfter(query)),
     unitsAfter: (query) => opened.readFilled((index) => index.unitsAfter(query)),
     differences: (query) => opened.readFilled((index) => index.differences(query)),
     drop: async (keptReleases, context) => {

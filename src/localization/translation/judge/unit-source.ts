@@ -11,8 +11,8 @@ interface UnitRequest {
   readonly releaseId: string;
   /** Of the parse index. */
   readonly generation: number;
-  /** Position of the file in the index. */
-  readonly indexPosition: number;
+  /** The file. */
+  readonly destination: string;
   readonly ordinals: readonly number[];
   /** Units before and after each one that are wanted, too. Default: 0. */
   readonly neighbours?: number;
@@ -54,13 +54,15 @@ interface Run {
 export function createUnitSource(unitsAfter: UnitsAfterPort): UnitSource {
   const readRun = async (request: UnitRequest, run: Run, signal: AbortSignal): Promise<IndexedUnit[]> => {
     const units: IndexedUnit[] = [];
-    let from: UnitPlace | null = { position: request.indexPosition, ordinal: run.first };
-    while (from !== null && from.position === request.indexPosition && from.ordinal <= run.last) {
+    const { destination } = request;
+    let from: UnitPlace | null = { destination, ordinal: run.first };
+    while (from !== null && from.ordinal <= run.last) {
       const limit = Math.min(PAGE.units, run.last - from.ordinal + 1);
-      const page: UnitsAfter = await unitsAfter({ from, limit, maxCharacters: PAGE.characters }, signal);
+      const query = { from, limit, maxCharacters: PAGE.characters, lastDestination: destination };
+      const page: UnitsAfter = await unitsAfter(query, signal);
       if (page.releaseId !== request.releaseId || page.generation !== request.generation)
         throw moved(request);
-      units.push(...page.items.filter(({ position }) => position === request.indexPosition));
+      units.push(...page.items);
       from = page.next;
     }
     return units;

@@ -161,9 +161,9 @@ async function judgeRepetitions(
   repetitions: readonly Repetition[],
   signal: AbortSignal,
 ): Promise<readonly JudgedRepetition[]> {
-  const [{ indexPosition, wasProofread } = { indexPosition: 0, wasProofread: false }] = repetitions;
+  const [{ destination, wasProofread } = { destination: '', wasProofread: false }] = repetitions;
   const ordinals = repetitions.map(({ ordinal }) => ordinal);
-  const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
+  const sources = await units.unitsOf({ ...builtFor, destination, ordinals }, signal);
   const texts = sources.map(({ unit }, at) => ({
     place: unit,
     sourceText: unit.sourceText,

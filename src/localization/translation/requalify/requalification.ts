@@ -224,9 +224,9 @@ async function judgePage(
   page: RequalifyPage,
   signal: AbortSignal,
 ): Promise<RequalifiedCounts | null> {
-  const { builtFor, taskSeq, indexPosition, wasProofread, resets, upTo } = page;
+  const { builtFor, taskSeq, destination, wasProofread, resets, upTo } = page;
   const ordinals = page.items.map(({ ordinal }) => ordinal);
-  const sources = await units.unitsOf({ ...builtFor, indexPosition, ordinals }, signal);
+  const sources = await units.unitsOf({ ...builtFor, destination, ordinals }, signal);
   const texts = sources.map(({ unit }, at) => ({
     place: unit,
     sourceText: unit.sourceText,

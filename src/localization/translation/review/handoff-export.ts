@@ -7,7 +7,12 @@ import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts'
 import { writeExport } from '../../../engine/exchange/write-export.ts';
 import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
 import { unitIdText } from '../../unit-id-text.ts';
-import type { IndexedUnit, UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
+import {
+  FIRST_UNIT,
+  type IndexedUnit,
+  type UnitPlace,
+  type UnitsAfter,
+} from '../../parse/index/read/units-after.ts';
 import type { ArgumentsOf } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
@@ -44,7 +49,7 @@ class MovedOn extends Error {}
  */
 export async function exportHandoff(ports: HandoffExportPorts, context: ExportContext): Promise<TaskResult> {
   for (let run = 0; run < MAX_RESTARTS; run += 1) {
-    const first = await readPage(ports, { position: 0, ordinal: 0 }, context.signal);
+    const first = await readPage(ports, FIRST_UNIT, context.signal);
     if (first.releaseId === null) {
       throw new TaskError('text_not_indexed', 'no release is indexed yet; run "slipway ctl parse"');
     }
@@ -111,7 +116,7 @@ async function* recordsOf(
   const { args, signal } = context;
   const states = new Set(args.states.split(','));
   const isIncluded = destinationGlob(args.include);
-  let from: UnitPlace | null = { position: 0, ordinal: 0 };
+  let from: UnitPlace | null = FIRST_UNIT;
   let read = 0;
   while (from !== null) {
     const page: UnitsAfter = await readPage(ports, from, signal);

@@ -34,11 +34,11 @@ export async function* reviewPages(
  */
 export async function sourcesOf(
   units: UnitSource,
-  { releaseId, generation, indexPosition, rows }: ReviewPage,
+  { releaseId, generation, destination, rows }: ReviewPage,
   signal?: AbortSignal,
 ): Promise<readonly SourceUnit[]> {
   const ordinals = rows.map(({ ordinal }) => ordinal);
-  return await units.unitsOf({ releaseId, generation, indexPosition, ordinals, neighbours: 1 }, signal);
+  return await units.unitsOf({ releaseId, generation, destination, ordinals, neighbours: 1 }, signal);
 }
 
 /**

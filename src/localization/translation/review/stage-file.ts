@@ -9,7 +9,7 @@ import type { UnitsAfterPort } from '../judge/unit-source.ts';
 import type { RunContext } from '../run-context.ts';
 import type { RefusedContainers } from '../work/review/review.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
-import type { UnitPlace, UnitsAfter } from '../../parse/index/read/units-after.ts';
+import { FIRST_UNIT, type UnitPlace, type UnitsAfter } from '../../parse/index/read/units-after.ts';
 
 /** The outcomes of a unit of a file. */
 export const LINE_OUTCOMES = [
@@ -265,7 +265,7 @@ async function findLostUnits(
   const sources = new Set(lost.map(({ sourceText }) => sourceText));
   const atPlace = new Map<string, Uint8Array>();
   const ofSource = new Map<string, Uint8Array | 'ambiguous'>();
-  let from: UnitPlace | null = { position: 0, ordinal: 0 };
+  let from: UnitPlace | null = FIRST_UNIT;
   while (from !== null) {
     const page: UnitsAfter = await unitsAfter(
       { from, limit: PAGE.units, maxCharacters: PAGE.characters },

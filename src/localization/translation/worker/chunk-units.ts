@@ -28,9 +28,9 @@ export async function readChunk(
   signal: AbortSignal,
 ): Promise<readonly ChunkUnit[]> {
   if (chunk.units.length === 0) return [];
-  const { releaseId, generation, indexPosition } = chunk;
+  const { releaseId, generation, destination } = chunk;
   const ordinals = chunk.units.map(({ ordinal }) => ordinal);
-  const request = { releaseId, generation, indexPosition, ordinals, neighbours: NEIGHBOURS };
+  const request = { releaseId, generation, destination, ordinals, neighbours: NEIGHBOURS };
   const sources = await units.unitsOf(request, signal);
   return chunk.units.flatMap((leased, index) => {
     const source = sources[index];

@@ -8,7 +8,7 @@ import type {
   ReadTranslations,
   TranslationsRequest,
 } from '../../../../src/localization/parse/index/read/unit-translations.ts';
-import type { UnitPlace } from '../../../../src/localization/parse/index/read/units-after.ts';
+import { FIRST_UNIT, type UnitPlace } from '../../../../src/localization/parse/index/read/units-after.ts';
 import { addTranslations } from '../../../../src/localization/parse/parse-reports.ts';
 import { allUnits, indexRelease, openTestIndex, type ModelFile } from '../../../support/index-release.ts';
 import { openIndexInTest } from '../../../support/open-index.ts';
@@ -30,7 +30,7 @@ const FILES: readonly ModelFile[] = [
 
 function pageThrough(index: ParseIndex, limit: number, maxCharacters: number) {
   const pages = [];
-  for (let from: UnitPlace | null = { position: 0, ordinal: 0 }; from !== null;) {
+  for (let from: UnitPlace | null = FIRST_UNIT; from !== null;) {
     const page = index.unitsAfter({ from, limit, maxCharacters });
     pages.push(page);
     from = page.next;
@@ -76,7 +76,7 @@ describe('paging through units by their place', () => {
 
   it('names the release and how each unit was carried over', () => {
     const index = openIndexInTest();
-    const first = index.unitsAfter({ from: { position: 0, ordinal: 0 }, limit: 10, maxCharacters: 100 });
+    const first = index.unitsAfter({ from: FIRST_UNIT, limit: 10, maxCharacters: 100 });
     expect(first).toMatchObject({ releaseId: null, items: [], next: null });
     indexRelease(index, 'r1', FILES);
     const [, zip, json] = FILES;

@@ -1,3 +1,6 @@
+import type { IndexedTexts } from '../../../../src/localization/parse/parse.ts';
+import { FIRST_UNIT } from '../../../../src/localization/parse/index/read/units-after.ts';
+import { partial } from '../../../support/partial.ts';
 import { describe, expect, it } from 'vitest';
 import { callerBy } from '../../../../src/platform/threads/caller.ts';
 import { PARSE_JOB } from '../../../../src/localization/parse/parse-jobs.ts';
@@ -9,6 +12,7 @@ import { indexRelease, type ModelFile } from '../../../support/index-release.ts'
 import { createTestEngine, type TestEngine } from '../../../support/task-engine.ts';
 import {
   buildTasks,
+  growBuild,
   openTestWork,
   workIn,
   resultsOf,
@@ -137,13 +141,14 @@ describe('the builder of tasks', () => {
       indexRelease(work.index, 'r1', [rows('a', 'b', 'c')]);
       const generation = work.index.status().generation;
       const first = work.at(10).beginBuild({ releaseId: 'r1', generation: generation });
-      const page = work.index.unitsAfter({ from: first.from, limit: 2, maxCharacters: 1000 });
+      const page = work.index.unitsAfter({ from: FIRST_UNIT, limit: 2, maxCharacters: 1000 });
       work.at(10).addUnits({ buildId: first.buildId, page: page });
-      expect(work.at(20).beginBuild({ releaseId: 'r1', generation: generation })).toMatchObject({
-        buildId: first.buildId,
-        units: 2,
-        isComplete: false,
-      });
+      const again = work.at(20).beginBuild({ releaseId: 'r1', generation: generation });
+      expect(again).toMatchObject({ buildId: first.buildId, isComplete: false });
+      const files = work.index.containersAfter({ after: '', limit: 10 });
+      expect(work.compareFiles({ buildId: again.buildId, page: files })).toEqual([
+        { from: { destination: 'a.json', ordinal: 2 }, last: 'a.json' },
+      ]);
       expect(() => work.at(20).finishBuild(first.buildId)).toThrow('has not all units yet');
       expect(rowsOf(work.database, 'SELECT 1 FROM task WHERE is_visible = 1')).toEqual([]);
       expect(buildTasks(work, 20)).toMatchObject({ tasks: 1 });
@@ -156,17 +161,17 @@ describe('the builder of tasks', () => {
       const first = work.at(10).beginBuild({ releaseId: 'r1', generation: work.index.status().generation });
       work.at(10).addUnits({
         buildId: first.buildId,
-        page: work.index.unitsAfter({ from: first.from, limit: 2, maxCharacters: 1000 }),
+        page: work.index.unitsAfter({ from: FIRST_UNIT, limit: 2, maxCharacters: 1000 }),
       });
       indexRelease(work.index, 'r2', [rows('a')]);
       const page = work.index.unitsAfter({
-        from: { position: 0, ordinal: 0 },
+        from: FIRST_UNIT,
         limit: 2,
         maxCharacters: 1000,
       });
       expect(() => work.at(20).addUnits({ buildId: first.buildId, page: page })).toThrow('release r2');
       buildTasks(work, 20);
-      expect(rowsOf(work.database, 'SELECT release_id, is_visible FROM task')).toEqual([
+      expect(rowsOf(work.database, 'SELECT release_id, is_visible FROM task_of_release')).toEqual([
         { release_id: 'r2', is_visible: 1 },
       ]);
       expect(units(work)).toHaveLength(1);
@@ -206,7 +211,7 @@ describe('the builder of tasks', () => {
       work.database.prepare(`UPDATE task SET stored_status = ?, reason = 'too formal'`).run(status);
       indexRelease(work.index, 'r2', [file(['a', 'one'], ['b', 'two'])]);
       buildTasks(work, 20);
-      const task = `SELECT status, reason FROM task WHERE release_id = 'r2'`;
+      const task = `SELECT status, reason FROM task_of_release WHERE release_id = 'r2'`;
       expect(rowsOf(work.database, task)).toEqual([{ status, reason: 'too formal' }]);
     });
 
@@ -273,9 +278,7 @@ describe('the builder of tasks', () => {
       indexRelease(work.index, 'r1', [rows('one', 'two')]);
       buildTasks(work, 10);
       indexRelease(work.index, 'r2', [rows('new', 'one', 'two')]);
-      const build = work.at(20).beginBuild({ releaseId: 'r2', generation: work.index.status().generation });
-      const page = work.index.unitsAfter({ from: build.from, limit: 100, maxCharacters: 1000 });
-      work.at(20).addUnits({ buildId: build.buildId, page: page });
+      const build = growBuild(work.at(20), work.index);
       const lease = work
         .at(21)
         .claimChunk({ owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null });
@@ -285,7 +288,7 @@ describe('the builder of tasks', () => {
         results: resultsOf(lease!, (at) => `T(${source(at)})`, source),
         provenance: NO_PROVENANCE,
       });
-      work.at(22).finishBuild(build.buildId);
+      work.at(22).finishBuild(build);
       expect(units(work)).toEqual([
         ['untranslated', null],
         ['draft', 'T(one)'],
@@ -318,15 +321,14 @@ describe('the builder of tasks', () => {
       const lease = work.at(21).claimChunk(request);
       const { generation } = work.currentTasks() ?? {};
       indexRelease(work.index, 'r2', second);
-      expect(buildTasks(work, 30)).toEqual({ tasks: 1, carried: {}, superseded: 0 });
+      expect(buildTasks(work, 30)).toEqual({ tasks: 1, units: 4, carried: {}, superseded: 0 });
       expect(followed(work)).toEqual(before);
       expect(work.currentTasks()).toEqual({ releaseId: 'r2', generation: work.index.status().generation });
       expect(work.currentTasks()?.generation).not.toBe(generation);
       expect(work.at(31).heartbeat({ token: lease?.token ?? '', leaseSeconds: 60 })).toBe(true);
-      expect(rowsOf(work.database, 'SELECT release_id, status FROM task ORDER BY task_seq')).toMatchObject([
-        { release_id: 'r1', status: 'superseded' },
-        { release_id: 'r2' },
-      ]);
+      expect(
+        rowsOf(work.database, 'SELECT release_id, status FROM task_of_release ORDER BY task_seq'),
+      ).toMatchObject([{ release_id: 'r1', status: 'superseded' }, { release_id: 'r2' }]);
       const { kept, real } = counted(work);
       expect(kept).toEqual(real);
     });
@@ -334,9 +336,9 @@ describe('the builder of tasks', () => {
     it('keeps the tiers of the release change in new tasks, of units without a target too', () => {
       const work = afterUpdate();
       const [[taskId] = []] = followed(work) as unknown[][];
-      const more: ModelFile = { destination: 'b.json', leaves: [{ units: [['x', 'of other rules']] }] };
-      indexRelease(work.index, 'r2', [...second, more]);
-      expect(buildTasks(work, 30)).toMatchObject({ tasks: 2, superseded: 1 });
+      const more = ['x', 'of other rules'] as const;
+      indexRelease(work.index, 'r2', [file(['a', 'one'], ['b', 'TWO'], ['c', 'new'], ['f', 'five'], more)]);
+      expect(buildTasks(work, 30)).toMatchObject({ tasks: 1, superseded: 1 });
       const tiers = followed(work) as unknown[][];
       expect(tiers.map(([, tier]) => tier)).toEqual(indexed(work));
       expect(tiers.map(([, tier]) => tier)).toEqual(['same', 'changed', null, 'unique', null]);
@@ -391,7 +393,7 @@ function open(): World {
   const calls: Record<string, (argument: never) => unknown> = {
     beginBuild: ({ releaseId }: { releaseId: string }) => {
       release.releaseId = releaseId;
-      return { buildId: 1, isComplete: true, isCurrent: false, from: { position: 0, ordinal: 0 }, units: 1 };
+      return { buildId: 1, isComplete: true, isCurrent: false };
     },
     countTasks: () => false,
     finishBuild: () => {
@@ -406,7 +408,9 @@ function open(): World {
   const taskBuild = createTaskBuild({
     engine,
     thread: callerBy(async (name, argument) => await calls[name]?.(argument as never)),
-    unitsAfter: () => Promise.resolve({ releaseId: world.indexed, generation: 1, total: 1 } as never),
+    index: partial<IndexedTexts>({
+      containersAfter: () => Promise.resolve({ releaseId: world.indexed, generation: 1, total: 1 } as never),
+    }),
     isAutomatic: () => world.isAutomatic,
     onBuilt: () => Promise.resolve(),
     logger: createSilentLogger(),
@@ -457,15 +461,17 @@ describe('the tasks of the indexed release', () => {
 /** More tasks than one step takes. */
 const FILES = 450;
 
+const manyFiles = (): ModelFile[] =>
+  Array.from({ length: FILES }, (_, at) => ({
+    destination: `${String(at).padStart(4, '0')}.json`,
+    leaves: [{ units: [['k', `text ${at}`]] }],
+  }));
+
 describe('replaced tasks', () => {
   it('writes the status of new tasks in steps that another process can continue, and shows none before the last one', () => {
     const work = openTestWork();
     const { database, index } = work;
-    const files = Array.from({ length: FILES }, (_, at) => ({
-      destination: `${String(at).padStart(4, '0')}.json`,
-      leaves: [{ units: [['k', `text ${at}`]] as const }],
-    }));
-    indexRelease(index, 'r1', files);
+    indexRelease(index, 'r1', manyFiles());
     buildTasks(work, 1, 100);
     const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
     const lease = work.at(2).claimChunk(request);
@@ -478,35 +484,34 @@ describe('replaced tasks', () => {
     work.at(2).storeResults({ token: lease.token, results: results, provenance: NO_PROVENANCE });
     work.at(2).endLease({ token: lease.token, outcome: { kind: 'done' } });
 
-    indexRelease(index, 'r2', [...files, { destination: 'new.json', leaves: [{ units: [['k', 'new']] }] }]);
-    const { release_id: releaseId, generation } = index.status();
-    let build = work.at(3).beginBuild({ releaseId: String(releaseId), generation });
-    while (!build.isComplete) {
-      build = work.at(3).addUnits({
-        buildId: build.buildId,
-        page: index.unitsAfter({ from: build.from, limit: 100, maxCharacters: 10_000 }),
-      });
-    }
+    const changed = manyFiles().map(({ destination, leaves: [leaf] }) => ({
+      destination,
+      leaves: [{ units: [...(leaf?.units ?? []), ['l', 'new'] as const] }],
+    }));
+    indexRelease(index, 'r2', changed);
+    const build = growBuild(work.at(3), index, { limit: 100 });
     const shown = (): unknown =>
       rowsOf(
         database,
-        `SELECT release_id, status, count(*) AS tasks FROM task WHERE is_visible = 1 GROUP BY release_id, status`,
+        `SELECT release_id, status, count(*) AS tasks FROM task_of_release WHERE is_visible = 1 GROUP BY release_id, status`,
       );
     const before = shown();
-    expect(work.at(3).countTasks(build.buildId)).toBe(true);
+    expect(work.at(3).countTasks(build)).toBe(true);
     // The process ends here, and another one takes over.
     const other = workIn(work, () => 'other');
-    expect(other.at(4).beginBuild({ releaseId: String(releaseId), generation })).toMatchObject({
-      isComplete: true,
-    });
-    expect(other.at(4).countTasks(build.buildId)).toBe(true);
-    expect(other.at(4).countTasks(build.buildId)).toBe(false);
+    expect(growBuild(other.at(4), index)).toBe(build);
+    expect(other.at(4).countTasks(build)).toBe(true);
+    expect(other.at(4).countTasks(build)).toBe(false);
     expect(shown()).toEqual(before);
-    expect(other.at(5).finishBuild(build.buildId)).toMatchObject({ tasks: FILES + 1, superseded: FILES });
+    expect(other.at(5).finishBuild(build)).toMatchObject({
+      tasks: FILES,
+      units: 2 * FILES,
+      superseded: FILES,
+    });
     expect(shown()).toEqual([
       { release_id: 'r1', status: 'superseded', tasks: FILES },
-      { release_id: 'r2', status: 'pending', tasks: FILES },
-      { release_id: 'r2', status: 'translated', tasks: 1 },
+      { release_id: 'r2', status: 'in_progress', tasks: 1 },
+      { release_id: 'r2', status: 'pending', tasks: FILES - 1 },
     ]);
 
     let steps = 0;
@@ -514,6 +519,118 @@ describe('replaced tasks', () => {
     expect(steps).toBeGreaterThan(FILES / 200);
     expect(steps).toBeLessThan(20);
     const left = rowsOf(database, 'SELECT count(*) AS units FROM task_unit');
-    expect(left).toEqual([{ units: FILES + 1 }]);
+    expect(left).toEqual([{ units: 2 * FILES }]);
+  });
+});
+
+describe('tasks of files that did not change', () => {
+  const request = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
+  const unit = (destination: string, ...texts: readonly string[]): ModelFile => ({
+    destination,
+    leaves: [{ units: texts.map((text, at) => [`${at}`, text] as const) }],
+  });
+  const listed = (work: TestWork, releaseId: string): unknown[] =>
+    work
+      .tasks({ offset: 0, limit: 1000, release_id: releaseId })
+      .items.map(({ destination, release_id, status }) => [destination, release_id, status]);
+  const idsOf = (work: TestWork): Record<string, unknown> =>
+    Object.fromEntries(
+      work
+        .tasks({ offset: 0, limit: 1000, release_id: work.currentTasks().releaseId })
+        .items.map((task) => [task.destination, task.task_id]),
+    );
+
+  it('stay with their ids, leases, returns and targets over releases, and are listed for each of them', () => {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', [unit('a', 'one'), unit('b', 'two'), unit('c', 'three')]);
+    buildTasks(work, 10);
+    const before = idsOf(work);
+    const lease = work.at(11).claimChunk(request);
+    work.database
+      .prepare(`UPDATE task SET stored_status = 'in_progress', reason = 'too formal' WHERE destination = 'c'`)
+      .run();
+    indexRelease(work.index, 'r2', [unit('a', 'one'), unit('b', 'TWO'), unit('c', 'three'), unit('d', 'x')]);
+    expect(buildTasks(work, 20)).toMatchObject({ tasks: 4, units: 4, superseded: 1 });
+    const after = idsOf(work);
+    expect([after['a'], after['c']]).toEqual([before['a'], before['c']]);
+    expect(after['b']).not.toBe(before['b']);
+    // The work of before goes on: its lease holds, and its target is stored.
+    const source = (): string => 'one';
+    const stored = work.at(21).storeResults({
+      token: lease?.token ?? '',
+      results: resultsOf(lease!, () => 'T(one)', source),
+      provenance: NO_PROVENANCE,
+    });
+    expect(stored).toMatchObject({ isHeld: true, outcomes: ['draft'] });
+    expect(work.tasks({ offset: 0, limit: 10, task_id: String(before['c']) }).items).toMatchObject([
+      { release_id: 'r2', reason: 'too formal' },
+    ]);
+    indexRelease(work.index, 'r3', [unit('a', 'one'), unit('b', 'TWO'), unit('d', 'y')]);
+    expect(buildTasks(work, 30)).toMatchObject({ tasks: 3, superseded: 2 });
+    expect(listed(work, 'r1')).toEqual([
+      ['a', 'r3', 'in_progress'],
+      ['b', 'r1', 'superseded'],
+      ['c', 'r2', 'superseded'],
+    ]);
+    expect(listed(work, 'r2')).toEqual([
+      ['a', 'r3', 'in_progress'],
+      ['b', 'r3', 'pending'],
+      ['c', 'r2', 'superseded'],
+      ['d', 'r2', 'superseded'],
+    ]);
+    expect(listed(work, 'r3')).toEqual([
+      ['a', 'r3', 'in_progress'],
+      ['b', 'r3', 'pending'],
+      ['d', 'r3', 'pending'],
+    ]);
+  });
+
+  it('stay when their file was only packed again', () => {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', [rows('one', 'two')]);
+    buildTasks(work, 10);
+    const before = idsOf(work);
+    indexRelease(work.index, 'r2', [{ ...rows('one', 'two'), errors: [] }]);
+    expect(buildTasks(work, 20)).toMatchObject({ tasks: 1, superseded: 0 });
+    expect(idsOf(work)).toEqual(before);
+    indexRelease(work.index, 'r3', [{ ...rows('one', 'two'), errors: [] }]);
+    expect(buildTasks(work, 30)).toMatchObject({ tasks: 1, superseded: 0 });
+    expect(idsOf(work)).toEqual(before);
+  });
+
+  it('have units that are the same as in the release before', () => {
+    const work = openTestWork();
+    indexRelease(work.index, 'r1', [file(['a', 'one'], ['e', 'five'])]);
+    buildTasks(work, 10);
+    const second = file(['a', 'one'], ['c', 'new'], ['f', 'five']);
+    indexRelease(work.index, 'r2', [second]);
+    buildTasks(work, 20);
+    expect((followed(work) as unknown[][]).map(([, tier]) => tier)).toEqual(['same', null, 'unique']);
+    indexRelease(work.index, 'r3', [second, unit('new.json', 'x')]);
+    buildTasks(work, 30);
+    const shown = work.translations({
+      releaseId: 'r3',
+      generation: work.index.status().generation,
+      units: work.index
+        .textUnits({ offset: 0, limit: 10 })
+        .items.map((each) => ({ unitId: each.unit_id, sourceDigest: each.source_digest })),
+      withHistory: false,
+      maxBytes: 100_000,
+    });
+    expect(shown.items.map(({ carried_by }) => carried_by)).toEqual(['same', 'same', 'same', null]);
+  });
+
+  it('cost nothing: a build writes rows in proportion to what changed', () => {
+    const work = openTestWork();
+    const { database, index } = work;
+    indexRelease(index, 'r1', manyFiles());
+    buildTasks(work, 1, 1000);
+    const [first] = manyFiles();
+    const changed = { ...first!, leaves: [{ units: [['k', 'changed']] as const }] };
+    indexRelease(index, 'r2', [changed, ...manyFiles().slice(1)]);
+    const changes = (): number => Number(rowsOf(database, 'SELECT total_changes() AS count')[0]?.['count']);
+    const before = changes();
+    buildTasks(work, 2, 1000);
+    expect(changes() - before).toBeLessThan(40);
   });
 });

@@ -174,7 +174,6 @@ describe('the judge', () => {
 });
 
 const unit = (sourceText: string, other: Partial<IndexedUnit> = {}): IndexedUnit => ({
-  position: 0,
   ordinal: 0,
   unitId: new Uint8Array(16),
   sourceDigest: new Uint8Array(32),
@@ -296,7 +295,12 @@ describe('reading the units of tasks', () => {
       return Promise.resolve(index.unitsAfter(query));
     });
     const { generation } = index.status();
-    return { index, source, queries, request: { releaseId: 'r1', generation, indexPosition: 1 } };
+    return {
+      index,
+      source,
+      queries,
+      request: { releaseId: 'r1', generation, destination: FILES[1]?.destination ?? '' },
+    };
   }
 
   it('gives the unit of each ordinal in the order of the ordinals, with its neighbours in the container', async () => {
@@ -332,7 +336,7 @@ describe('reading the units of tasks', () => {
   it.each([
     ['another generation', { generation: 99 }],
     ['another release', { releaseId: 'r0' }],
-    ['a file without these units', { indexPosition: 0 }],
+    ['a file without these units', { destination: FILES[0]?.destination ?? '' }],
   ])('asks to try again when the index shows %s', async (_, other) => {
     const { source, request } = open();
     const read = source.unitsOf({ ...request, ...other, ordinals: [200] });

@@ -1,3 +1,4 @@
+import { FIRST_UNIT } from '../../../../src/localization/parse/index/read/units-after.ts';
 import { describe, expect, it } from 'vitest';
 import { callerBy } from '../../../../src/platform/threads/caller.ts';
 import { createTranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
@@ -13,6 +14,9 @@ const texts = (...targets: readonly string[]) => targets.map((text) => ({ text }
 const OVERRIDE = { reviewer: 'Rin', reason: 'as agreed', provenance: 'call', confirmed_unix_seconds: 1 };
 const ACCEPT = { status: 'proofread' };
 const RETURN = { status: 'pending', reason: 'too stiff' };
+
+/** The next release, with a line more in the first file. */
+const CHANGED_SOURCES = { ...REVIEW_SOURCES, 'a.json': [...(REVIEW_SOURCES['a.json'] ?? []), 'もっと'] };
 
 describe('accepting a task', () => {
   it('accepts every unit, keeps the author, and records who reviewed it', async () => {
@@ -174,7 +178,7 @@ describe('accepting single units', () => {
   it('goes to the successor of a superseded task, and says so', async () => {
     const world = await openReviewWorld();
     const [first] = world.tasks();
-    await world.build('r2');
+    await world.build('r2', CHANGED_SOURCES);
     const body = { task_id: first?.task_id, reviewer: 'Rin', ...ACCEPT };
     const done = (await world.act({ ...body, translation_results: [result(0)] })).result;
     expect(done).toMatchObject({ applied_to: [world.task().task_id], task: { status: 'superseded' } });
@@ -495,10 +499,7 @@ describe('refused reviews', () => {
       isTrial: false,
     };
     const { unitId } = (
-      await world.unitsAfter(
-        { from: { position: 0, ordinal: 0 }, limit: 1, maxCharacters: 100 },
-        new AbortController().signal,
-      )
+      await world.unitsAfter({ from: FIRST_UNIT, limit: 1, maxCharacters: 100 }, new AbortController().signal)
     ).items[0]!;
     world.calls.applyUpdate({ ...claim, expect: [{ unitId, revision: 1, pointer: '/args/0' }] });
     const accept = { ...ACCEPT, translation_results: [result(0)] };
@@ -530,7 +531,7 @@ describe('refused reviews', () => {
     const world = await openReviewWorld({
       judge: {
         judge: async (judged) => {
-          await world.build('r2');
+          await world.build('r2', CHANGED_SOURCES);
           const judgements = judged.map(() => ({ findings: [], qaIdentity: 'gqa1_x' }));
           return { by: { key: 'rules', generation: 1 }, judgements };
         },
@@ -539,7 +540,22 @@ describe('refused reviews', () => {
     world.store('a.json', texts('T0', 'T1', 'T2'));
     const one = { ...ACCEPT, translation_results: [result(0)] };
     await expect(world.review(one)).rejects.toMatchObject({ code: 'revision_changed' });
-    expect(world.task().unit_counts).toEqual({ translated: 3 });
+    expect(world.task().unit_counts).toEqual({ untranslated: 1, translated: 3 });
+  });
+
+  it('a release that does not change the file of the task keeps the review', async () => {
+    const world = await openReviewWorld({
+      judge: {
+        judge: async (judged) => {
+          await world.build('r2', { ...REVIEW_SOURCES, 'b.json': ['other'] });
+          const judgements = judged.map(() => ({ findings: [], qaIdentity: 'gqa1_x' }));
+          return { by: { key: 'rules', generation: 1 }, judgements };
+        },
+      },
+    });
+    world.store('a.json', texts('T0', 'T1', 'T2'));
+    await world.review({ ...ACCEPT, translation_results: [result(0)] });
+    expect(world.task()).toMatchObject({ release_id: 'r2', unit_counts: { translated: 2, proofread: 1 } });
   });
 
   it('an index that moved on asks for another try', async () => {

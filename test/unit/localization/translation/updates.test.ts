@@ -1,3 +1,5 @@
+import type { ReadUnitsAfter } from '../../../../src/localization/parse/index/read/units-after.ts';
+import { growBuild } from '../../../support/translation-work.ts';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -86,12 +88,12 @@ async function open(
   };
   const build = (releaseId: string, ...texts: readonly string[]): void => {
     indexed(releaseId, ...texts);
-    const generation = index.status().generation;
-    const { buildId, from } = calls.beginBuild({ releaseId, generation });
-    const page = index.unitsAfter({ from, limit: 1000, maxCharacters: 100_000 });
-    const items = page.items.map((each) => ({ ...each, sourceDigest: blake3OfText(each.sourceText) }));
-    calls.addUnits({ buildId, page: { ...page, items } });
-    calls.finishBuild(buildId);
+    const unitsAfter: ReadUnitsAfter = (query) => {
+      const page = index.unitsAfter(query);
+      const items = page.items.map((each) => ({ ...each, sourceDigest: blake3OfText(each.sourceText) }));
+      return { ...page, items };
+    };
+    calls.finishBuild(growBuild(calls, index, { unitsAfter }));
     while (calls.cleanUp());
   };
   build('r1', ...SOURCES);

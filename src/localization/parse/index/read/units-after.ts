@@ -1,14 +1,18 @@
 import type { PARSE_STATUSES, CARRY_TIERS } from '../../../../contract/schemas/vocabulary.ts';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import { CONTENT_KEY_COLUMNS, contentKeyOf } from './containers-after.ts';
 import type { CarriedBy, ReadCarried } from './unit-segments.ts';
 import type { ContentReader, StoredLeaf, StoredUnit } from './content-reader.ts';
 import { readReportedIndex } from './reported-index.ts';
 
-/** A place in the units of a release: the file's position in the index, and the ordinal of a unit of it. */
+/** A place in the units of a release, which are in the order of their files: a file, and the ordinal of a unit of it. */
 export interface UnitPlace {
-  readonly position: number;
+  readonly destination: string;
   readonly ordinal: number;
 }
+
+/** The place of the first unit. */
+export const FIRST_UNIT: UnitPlace = { destination: '', ordinal: 0 };
 
 export interface UnitsAfterQuery {
   /** Where to begin. If no unit is at this place, the answer begins with the next unit. */
@@ -17,7 +21,7 @@ export interface UnitsAfterQuery {
   /** UTF-16 code units of source text after which the answer ends; it has at least one unit. */
   readonly maxCharacters: number;
   /** The file at which the answers end; absent: the last one. */
-  readonly lastPosition?: number;
+  readonly lastDestination?: string;
 }
 
 export interface IndexedUnit extends UnitPlace {
@@ -27,7 +31,6 @@ export interface IndexedUnit extends UnitPlace {
   readonly fieldPath: string;
   readonly speaker: string | null;
   readonly scene: string | null;
-  readonly destination: string;
   readonly archiveEntry: string | null;
   readonly pathId: string | null;
   readonly format: string;
@@ -41,12 +44,12 @@ export interface IndexedUnit extends UnitPlace {
 }
 
 export interface IndexedContainer {
-  readonly position: number;
   readonly destination: string;
   readonly blake3: Uint8Array;
   readonly bytes: number;
   readonly rulesDigest: Uint8Array;
   readonly parserVersion: string;
+  readonly contentKey: Uint8Array | null;
 }
 
 export interface UnitsAfter {
@@ -73,12 +76,11 @@ export function createUnitsAfterReader(
   reader: ContentReader,
   readCarried: ReadCarried,
 ): ReadUnitsAfter {
-  const nextFile =
-    database.prepare(`SELECT position, destination, content_id, units, parse_status, container.blake3, bytes,
-    container.rules_digest, parser_version FROM container JOIN content USING (content_id)
-    WHERE index_id = ?1 AND (position > ?2 OR (position = ?2 AND units > ?3)) AND units > 0
-    ORDER BY position LIMIT 1`);
-  return ({ from, limit, maxCharacters, lastPosition = Number.MAX_SAFE_INTEGER }) => {
+  const nextFile = database.prepare(`SELECT position, destination, content_id, units, parse_status, bytes,
+    ${CONTENT_KEY_COLUMNS} FROM container JOIN content USING (content_id)
+    WHERE index_id = ?1 AND destination >= ?2 AND destination <= coalesce(?4, destination)
+    AND units > iif(destination = ?2, ?3, 0) ORDER BY destination LIMIT 1`);
+  return ({ from, limit, maxCharacters, lastDestination = null }) => {
     const index = readReportedIndex(database);
     if (index === null) return NOTHING_INDEXED;
     const items: IndexedUnit[] = [];
@@ -86,17 +88,18 @@ export function createUnitsAfterReader(
     let characters = 0;
     let place: UnitPlace | null = from;
     while (place !== null && items.length < limit && characters < maxCharacters) {
-      const row = nextFile.get(index.indexId, place.position, place.ordinal);
-      const file = row === undefined ? null : fileOf(row);
-      if (row === undefined || file === null || file.position > lastPosition) {
+      const row = nextFile.get(index.indexId, place.destination, place.ordinal, lastDestination);
+      if (row === undefined) {
         place = null;
         break;
       }
-      if (files.at(-1)?.position !== file.position) files.push(file);
-      const { position, destination } = file;
+      const file = fileOf(row);
+      const { destination } = file;
+      if (files.at(-1)?.destination !== destination) files.push(file);
+      const position = Number(row['position']);
       const [contentId, units] = [Number(row['content_id']), Number(row['units'])];
       const parseStatus = row['parse_status'] as IndexedUnit['parseStatus'];
-      const first: number = position === place.position ? place.ordinal : 0;
+      const first: number = destination === place.destination ? place.ordinal : 0;
       const last: number = Math.min(units, first + Math.min(SLICE_UNITS, limit - items.length)) - 1;
       const segment = { position, destination, contentId, first, units: last - first + 1 };
       const carriedAt = readCarried(index, segment);
@@ -106,10 +109,10 @@ export function createUnitsAfterReader(
           next = unit.ordinal;
           break;
         }
-        items.push(unitOf({ position, destination, parseStatus }, unit, leaf, carriedAt(unit.ordinal)));
+        items.push(unitOf({ destination, parseStatus }, unit, leaf, carriedAt(unit.ordinal)));
         characters += unit.sourceText.length;
       }
-      place = next < units ? { position, ordinal: next } : { position: position + 1, ordinal: 0 };
+      place = { destination, ordinal: next };
     }
     const { releaseId, generation, totals } = index;
     return {
@@ -136,21 +139,17 @@ const NOTHING_INDEXED: UnitsAfter = {
 
 function fileOf(row: Record<string, unknown>): IndexedContainer {
   return {
-    position: Number(row['position']),
     destination: String(row['destination']),
     blake3: row['blake3'] as Uint8Array,
     bytes: Number(row['bytes']),
     rulesDigest: row['rules_digest'] as Uint8Array,
     parserVersion: String(row['parser_version']),
+    contentKey: contentKeyOf(row),
   };
 }
 
 function unitOf(
-  file: {
-    readonly position: number;
-    readonly destination: string;
-    readonly parseStatus: IndexedUnit['parseStatus'];
-  },
+  file: { readonly destination: string; readonly parseStatus: IndexedUnit['parseStatus'] },
   { keyPath: _keyPath, ...unit }: StoredUnit,
   { archiveEntry, pathId, format }: StoredLeaf,
   carried: CarriedBy | null,

@@ -7,7 +7,7 @@ const STEP_TASKS = 200;
 const KEPT_BUILDS = 10;
 
 const NEXT_BUILD = `SELECT build_id, cleaned_until FROM build
-  WHERE state = 'superseded' AND is_clean = 0 ORDER BY build_id LIMIT 1`;
+  WHERE state IN ('superseded', 'dropped') AND is_clean = 0 ORDER BY build_id LIMIT 1`;
 const DROP_CARRIED = `DELETE FROM carried WHERE build_id = ?1 AND unit_id IN
   (SELECT unit_id FROM carried WHERE build_id = ?1 LIMIT ${STEP_ROWS})`;
 const DROP_HIDDEN = `DELETE FROM task WHERE task_seq IN
@@ -18,7 +18,7 @@ const DROP_OLD = `DELETE FROM task WHERE task_seq IN
 
 /**
  * Deletes a bounded part of what superseded builds left: units and chunks of all of them, and the tasks of all but the newest ones.
- * Targets and their history stay.
+ * Targets and their history stay, and so do tasks of files that have not changed since: they are in the current build.
  *
  * @returns whether there may be more
  */

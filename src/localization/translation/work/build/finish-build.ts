@@ -2,100 +2,139 @@ import { OPEN_STATUSES } from '../../../../domain/translation/task-status.ts';
 import { refreshTasks } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import { carryTarget, type CarriedTier } from '../../../../domain/translation/carry-over.ts';
-import { NO_PROVENANCE, sameBytes, targetOf } from '../store/target-rows.ts';
+import { NO_PROVENANCE, sameBytes, targetOf, type Row } from '../store/target-rows.ts';
 import { getTarget, putTarget, removeTarget, setTargetState } from '../store/target-store.ts';
 
 /** The result of a complete build. */
 export interface BuildResult {
+  /** Tasks and units of the release. */
   readonly tasks: number;
+  readonly units: number;
   /** Units whose target was kept or became stale, by how they follow the release before. */
   readonly carried: Readonly<Record<string, number>>;
   readonly superseded: number;
 }
 
-const SUPERSEDE = `UPDATE task SET stored_status = 'superseded', status = 'superseded',
-  worker_status = 'idle', lease_owner = NULL, lease_expires_at = NULL, next_attempt_at = NULL, updated_at = ?
-  WHERE build_id IN (SELECT build_id FROM build WHERE target_language = ? AND state = 'current')`;
-const END_LEASES = `UPDATE chunk SET state = 'cancelled', lease_token = NULL WHERE state = 'leased'
-  AND +task_seq IN (SELECT task_seq FROM task WHERE stored_status = 'superseded')`;
-// The plus keeps SQLite from its index on archive_entry: most tasks have none, so each would be compared with all others.
-const KEEP_SKIPPED = `UPDATE task SET stored_status = 'skipped', reason = old.reason
-  FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
-  WHERE task.build_id = ? AND old_build.state = 'current' AND old.stored_status = 'skipped'
-  AND old.release_id = task.release_id AND old.destination = task.destination
-  AND +old.archive_entry IS task.archive_entry RETURNING task.task_seq`;
-// Work that a reviewer returned, or a person began, is still to be done in the next release.
-const KEEP_OPEN = `UPDATE task SET stored_status = old.stored_status, reason = old.reason
-  FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
-  WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
-  AND old.stored_status IN (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) AND old.destination = task.destination
-  AND +old.archive_entry IS task.archive_entry RETURNING task.task_seq`;
-// A container whose targets stay in their places needs no new judgement.
-const KEEP_JUDGED = `UPDATE task SET judged_by = old.judged_by
-  FROM task AS old JOIN build AS old_build ON old_build.build_id = old.build_id
-  WHERE task.build_id = ? AND old_build.state = 'current' AND old_build.target_language = task.target_language
-  AND old.destination = task.destination AND old.archive_entry IS task.archive_entry
-  AND (old.release_id = task.release_id OR NOT task.has_moved)`;
-
 /**
- * Applies the carried targets, and switches reports to the new tasks. Current tasks that the build only repeats stay with their
- * ids, and the build is given up.
+ * Tasks of changed files that have the same units in the same order as before: a file that was only packed again, or parsed by new
+ * rules. The current task stays, and the new one is given up.
  */
-export function replaceTasks(work: Work, buildId: number): BuildResult {
-  const now = work.now();
-  const currentId = equalBuild(work, buildId);
-  if (currentId !== null) {
-    const carried = carryTargets(work, buildId);
-    work
-      .sql(`UPDATE build SET finished_at = ?,
-  generation = (SELECT generation FROM build WHERE build_id = ?) WHERE build_id = ?`)
-      .run(now, buildId, currentId);
-    dropBuild(work, buildId);
-    return { tasks: countTasksOf(work, currentId), carried, superseded: 0 };
-  }
-  const kept = [...work.sql(KEEP_SKIPPED).all(buildId), ...work.sql(KEEP_OPEN).all(buildId)];
-  for (const { task_seq: seq } of kept) work.touched.add(Number(seq));
-  work.sql(KEEP_JUDGED).run(buildId);
-  const superseded = Number(work.sql(SUPERSEDE).run(now, work.targetLanguage).changes);
-  work.sql(END_LEASES).run();
-  const carried = carryTargets(work, buildId);
-  work
-    .sql(`UPDATE build SET state = 'superseded' WHERE target_language = ? AND state = 'current'`)
-    .run(work.targetLanguage);
-  work.sql(`UPDATE build SET state = 'current', finished_at = ? WHERE build_id = ?`).run(now, buildId);
-  work.sql('UPDATE task SET is_visible = 1 WHERE build_id = ?').run(buildId);
-  return { tasks: countTasksOf(work, buildId), carried, superseded };
-}
-
-function countTasksOf(work: Work, buildId: number): number {
-  refreshTasks(work);
-  return Number(work.sql('SELECT count(*) AS count FROM task WHERE build_id = ?').get(buildId)?.['count']);
-}
-
-const EQUAL_BUILD = `SELECT old.build_id FROM build AS old JOIN build ON build.build_id = ?
-  WHERE old.target_language = ? AND old.state = 'current'
-  AND old.release_id = build.release_id AND old.units = build.units`;
-// With as many units on both sides, no unit is left over when each task has its like.
-const OTHER_TASK = `SELECT 1 FROM task
-  LEFT JOIN task AS old ON old.build_id = :current AND old.destination = task.destination
+const EQUAL_TASKS = `SELECT old.task_seq AS old_seq, task.task_seq AS new_seq, task.content_key
+  FROM task JOIN task AS old ON old.leaves_in = task.build_id AND old.destination = task.destination
     AND (old.archive_entry IS NULL) = (task.archive_entry IS NULL)
     AND coalesce(old.archive_entry, '') = coalesce(task.archive_entry, '')
-    AND old.index_position = task.index_position AND old.format = task.format
-    AND old.parse_status = task.parse_status AND old.units_digest = task.units_digest
-  WHERE task.build_id = :build AND old.task_seq IS NULL LIMIT 1`;
+    AND old.format = task.format AND old.parse_status = task.parse_status AND old.units_digest = task.units_digest
+  WHERE task.build_id = :build AND task.is_visible = 0 AND old.build_id = :current`;
+// The plus keeps SQLite from its index on archive_entry: most tasks have none, so each would be compared with all others.
+const REPLACED = `FROM task AS old WHERE task.build_id = :build AND task.leaves_in IS NULL
+  AND old.leaves_in = :build AND old.build_id = :current
+  AND old.destination = task.destination AND +old.archive_entry IS task.archive_entry`;
+const KEEP_SKIPPED = `UPDATE task SET stored_status = 'skipped', reason = old.reason ${REPLACED}
+  AND old.stored_status = 'skipped' AND :is_rebuild RETURNING task.task_seq`;
+// Work that a reviewer returned, or a person began, is still to be done in the next release.
+const KEEP_OPEN = `UPDATE task SET stored_status = old.stored_status, reason = old.reason ${REPLACED}
+  AND old.stored_status IN (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) RETURNING task.task_seq`;
+// A container whose targets stay in their places needs no new judgement.
+const KEEP_JUDGED = `UPDATE task SET judged_by = old.judged_by ${REPLACED}
+  AND (:is_rebuild OR NOT task.has_moved)`;
+const SUPERSEDE = `UPDATE task SET build_id = :build, stored_status = 'superseded', status = 'superseded',
+  worker_status = 'idle', lease_owner = NULL, lease_expires_at = NULL, next_attempt_at = NULL, updated_at = :now
+  WHERE leaves_in = :build AND build_id = :current`;
+const END_LEASES = `UPDATE chunk SET state = 'cancelled', lease_token = NULL WHERE state = 'leased'
+  AND +task_seq IN (SELECT task_seq FROM task WHERE leaves_in = ?)`;
+const MOVE_NEW = `UPDATE task SET build_id = :current, is_visible = 1
+  WHERE build_id = :build AND is_visible = 0 AND leaves_in IS NULL`;
 
 /**
- * Finds current tasks that a complete build only repeats, as one does after the same release was parsed again: the same release,
- * and in each container the same units in the same places.
- *
- * @returns the id of the current build; `null` when its tasks are others
+ * Applies the carried targets, and switches reports to the new tasks. The tasks of files that did not change are not touched: they
+ * stay with their ids, their leases and their status.
  */
-function equalBuild(work: Work, buildId: number): number | null {
-  const found = work.sql(EQUAL_BUILD).get(buildId, work.targetLanguage);
-  if (found === undefined) return null;
-  const currentId = Number(found['build_id']);
-  const other = work.sql(OTHER_TASK).get({ build: buildId, current: currentId });
-  return other === undefined ? currentId : null;
+export function replaceTasks(work: Work, buildId: number): BuildResult {
+  const current = work
+    .sql(`SELECT * FROM build WHERE target_language = ? AND state = 'current'`)
+    .get(work.targetLanguage);
+  if (current === undefined) return showFirst(work, buildId);
+  const currentId = Number(current['build_id']);
+  const both = { build: buildId, current: currentId };
+  for (const equal of work.sql(EQUAL_TASKS).all(both)) {
+    const [old, renewed] = [Number(equal['old_seq']), Number(equal['new_seq'])];
+    const key = equal['content_key'] ?? null;
+    work.sql('UPDATE task SET leaves_in = NULL, content_key = ? WHERE task_seq = ?').run(key, old);
+    work.sql('UPDATE task SET leaves_in = build_id WHERE task_seq = ?').run(renewed);
+  }
+  const grown = work.sql('SELECT * FROM build WHERE build_id = ?').get(buildId) ?? {};
+  const isRebuild = grown['release_id'] === current['release_id'];
+  const rebuilt = { ...both, is_rebuild: Number(isRebuild) };
+  const kept = [...work.sql(KEEP_SKIPPED).all(rebuilt), ...work.sql(KEEP_OPEN).all(both)];
+  for (const { task_seq: seq } of kept) work.touched.add(Number(seq));
+  work.sql(KEEP_JUDGED).run(rebuilt);
+  const superseded = Number(work.sql(SUPERSEDE).run({ ...both, now: work.now() }).changes);
+  work.sql(END_LEASES).run(buildId);
+  const carried = carryTargets(work, buildId);
+  const firstNew = work.sql('SELECT min(task_seq) AS seq FROM task WHERE made_in = ?').get(buildId)?.['seq'];
+  work.sql(MOVE_NEW).run(both);
+  switchBuilds(work, { current, grown, isRebuild, sweepAfter: Number(firstNew ?? 0) - 1 });
+  return { ...sumOf(work, currentId), carried, superseded };
+}
+
+/** The tasks of the first build become those that reports show. */
+function showFirst(work: Work, buildId: number): BuildResult {
+  const carried = carryTargets(work, buildId);
+  work.sql('UPDATE task SET is_visible = 1 WHERE build_id = ?').run(buildId);
+  work
+    .sql(`UPDATE build SET state = 'current', finished_at = ?, release_since = build_id WHERE build_id = ?`)
+    .run(work.now(), buildId);
+  return { ...sumOf(work, buildId), carried, superseded: 0 };
+}
+
+const SHOW_RELEASE = `UPDATE build SET release_id = :release_id, generation = :generation, release_since = :since,
+  swept_task = coalesce(swept_task, :swept), started_at = :started_at, finished_at = :now WHERE build_id = :current`;
+const KEEP_RELEASE = `UPDATE build SET state = 'superseded', release_id = :release_id, generation = :generation, finished_at = :now
+  WHERE build_id = :build`;
+
+/** Gives the current build the release of the grown one, and the grown one, which now has the tasks that left, the release before. */
+function switchBuilds(
+  work: Work,
+  {
+    current,
+    grown,
+    isRebuild,
+    sweepAfter,
+  }: {
+    readonly current: Row;
+    readonly grown: Row;
+    readonly isRebuild: boolean;
+    /** The last task of which the repetitions are known. */
+    readonly sweepAfter: number;
+  },
+): void {
+  const [now, buildId] = [work.now(), grown['build_id'] ?? null];
+  work.sql(KEEP_RELEASE).run({
+    build: buildId,
+    release_id: current['release_id'] ?? null,
+    generation: current['generation'] ?? null,
+    now,
+  });
+  work.sql(SHOW_RELEASE).run({
+    current: current['build_id'] ?? null,
+    release_id: grown['release_id'] ?? null,
+    generation: grown['generation'] ?? null,
+    started_at: grown['started_at'] ?? null,
+    since: (isRebuild ? current['release_since'] : buildId) ?? null,
+    swept: sweepAfter < 0 ? null : sweepAfter,
+    now,
+  });
+}
+
+function sumOf(work: Work, buildId: number): { readonly tasks: number; readonly units: number } {
+  refreshTasks(work);
+  const sums = work
+    .sql(
+      `SELECT count(*) AS tasks, coalesce(sum(untranslated + draft + translated + proofread + blocked + stale), 0) AS units
+      FROM task WHERE build_id = ? AND is_visible = 1`,
+    )
+    .get(buildId);
+  return { tasks: Number(sums?.['tasks']), units: Number(sums?.['units']) };
 }
 
 /** Gives up a growing build. Its rows are deleted by the cleanup. */
@@ -103,7 +142,7 @@ export function dropBuild(work: Work, buildId: number): void {
   work
     .sql(`UPDATE task SET stored_status = 'superseded', status = 'superseded' WHERE build_id = ?`)
     .run(buildId);
-  work.sql(`UPDATE build SET state = 'superseded' WHERE build_id = ?`).run(buildId);
+  work.sql(`UPDATE build SET state = 'dropped' WHERE build_id = ?`).run(buildId);
 }
 
 const STAGE = `INSERT INTO staged SELECT carried.unit_id, tier, carried.source_digest, target.unit_id,

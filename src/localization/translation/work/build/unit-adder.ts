@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CarriedTier } from '../../../../domain/translation/carry-over.ts';
 import { isOpen, noUnits, UNIT_STATES, type UnitState } from '../../../../domain/translation/unit-state.ts';
-import type { IndexedUnit } from '../../../parse/index/read/units-after.ts';
+import type { IndexedUnit, UnitsAfter } from '../../../parse/index/read/units-after.ts';
 import { CHUNK_UNITS } from '../store/task-counts.ts';
 import { sameBytes, type StoredTarget } from '../store/target-rows.ts';
 import type { Work } from '../store/work.ts';
@@ -9,12 +9,12 @@ import { repetitionDigest } from './repetition-digest.ts';
 
 interface GrowingBuild {
   readonly buildId: number;
-  readonly releaseId: string;
   /** Whether the tiers of the parse index lead from the release of the current tasks to this one. */
   readonly followsTiers: boolean;
   /** Whether the current tasks are of the same release. */
   readonly isRebuild: boolean;
-  readonly hasCurrent: boolean;
+  /** The first build of the release of the current tasks; `null` without any. */
+  readonly releaseSince: number | null;
 }
 
 interface GrowingTask {
@@ -53,15 +53,16 @@ const ADD_CARRIED =
  * Adds the units of a page to their tasks, and records the targets that must change; call it inside a transaction. The counts of a
  * task are written once for the page.
  */
-export function addPage(work: Work, build: GrowingBuild, units: readonly IndexedUnit[]): void {
+export function addPage(work: Work, build: GrowingBuild, { items, files }: UnitsAfter): void {
   const tasks = new Map<string, GrowingTask>();
-  for (const unit of units) {
+  const keys = new Map(files.map(({ destination, contentKey }) => [destination, contentKey]));
+  for (const unit of items) {
     const { unitId, sourceDigest, ordinal } = unit;
     const own = ownTarget(work, unitId);
     const { tier, from, isSettled, shown } = originOf(work, build, unit, own);
     const repetition = repetitionDigest(unit);
     const key = JSON.stringify([unit.destination, unit.archiveEntry]);
-    const task = tasks.get(key) ?? taskOf(work, build, unit);
+    const task = tasks.get(key) ?? taskOf(work, build, unit, keys.get(unit.destination) ?? null);
     tasks.set(key, task);
     const number = countUnit(task, unit, repetition, own?.state ?? 'untranslated', shown.tier);
     work
@@ -112,13 +113,18 @@ function writeCounts(work: Work, { taskSeq, states, digest, hasMoved, chunks }: 
 const FIND_TASK = `SELECT task_seq, units_digest, has_moved,
   (SELECT max(number) FROM task_unit WHERE task_unit.task_seq = task.task_seq) AS last FROM task
   WHERE build_id = ? AND destination = ? AND (archive_entry IS NULL) = ? AND coalesce(archive_entry, '') = ?`;
-const ADD_TASK = `INSERT INTO task (task_id, build_id, release_id, target_language, index_position,
+const ADD_TASK = `INSERT INTO task (task_id, build_id, made_in, content_key, target_language,
   destination, archive_entry, format, parse_status, status, created_at, updated_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`;
 
 /** The task of the container of a unit, which is made when it is new. */
-function taskOf(work: Work, { buildId, releaseId }: GrowingBuild, unit: IndexedUnit): GrowingTask {
-  const { position, destination, archiveEntry, format, parseStatus } = unit;
+function taskOf(
+  work: Work,
+  { buildId }: GrowingBuild,
+  unit: IndexedUnit,
+  contentKey: Uint8Array | null,
+): GrowingTask {
+  const { destination, archiveEntry, format, parseStatus } = unit;
   const none = { states: noUnits(), chunks: new Map<number, number>() };
   const found = work
     .sql(FIND_TASK)
@@ -133,10 +139,10 @@ function taskOf(work: Work, { buildId, releaseId }: GrowingBuild, unit: IndexedU
     };
   }
   const id = `tt_${work.createId()}`;
-  const container = [position, destination, archiveEntry, format, parseStatus] as const;
+  const container = [destination, archiveEntry, format, parseStatus] as const;
   const added = work
     .sql(ADD_TASK)
-    .run(id, buildId, releaseId, work.targetLanguage, ...container, work.now(), work.now());
+    .run(id, buildId, buildId, contentKey, work.targetLanguage, ...container, work.now(), work.now());
   const taskSeq = Number(added.lastInsertRowid);
   return { ...none, taskSeq, units: 0, digest: new Uint8Array(), hasMoved: false };
 }
@@ -171,11 +177,11 @@ function ownTarget(work: Work, unitId: Uint8Array): OwnTarget | null {
  */
 function originOf(
   work: Work,
-  { followsTiers, isRebuild, hasCurrent }: GrowingBuild,
+  { followsTiers, isRebuild, releaseSince }: GrowingBuild,
   { unitId, sourceDigest, carriedBy }: IndexedUnit,
   own: OwnTarget | null,
 ): Origin & { readonly isSettled: boolean; readonly shown: Origin } {
-  const live = hasCurrent ? liveUnit(work, unitId) : null;
+  const live = releaseSince === null ? null : liveUnit(work, unitId, releaseSince);
   const stored = own ?? live;
   const fits = stored !== null && sameBytes(stored.sourceDigest, sourceDigest);
   const indexed: Origin = { tier: carriedBy?.tier ?? 'new', from: carriedBy?.unitId ?? null };
@@ -190,14 +196,16 @@ function originOf(
 }
 
 // The order of a CROSS JOIN holds: SQLite would read every task otherwise.
-const LIVE_UNIT = `SELECT source_digest, tier, carried_from FROM task_unit CROSS JOIN task USING (task_seq)
+const LIVE_UNIT = `SELECT source_digest, tier, carried_from, made_in FROM task_unit CROSS JOIN task USING (task_seq)
   WHERE unit_id = ? AND target_language = ? AND is_visible = 1 AND stored_status IS NOT 'superseded' LIMIT 1`;
 
-function liveUnit(work: Work, unitId: Uint8Array): (Origin & KnownUnit) | null {
+function liveUnit(work: Work, unitId: Uint8Array, releaseSince: number): (Origin & KnownUnit) | null {
   const row = work.sql(LIVE_UNIT).get(unitId, work.targetLanguage);
   if (row === undefined) return null;
+  const sourceDigest = row['source_digest'] as Uint8Array;
+  if (Number(row['made_in']) < releaseSince) return { sourceDigest, tier: 'same', from: null };
   return {
-    sourceDigest: row['source_digest'] as Uint8Array,
+    sourceDigest,
     tier: (row['tier'] ?? 'new') as CarriedTier,
     from: row['carried_from'] as Uint8Array | null,
   };

@@ -1,7 +1,7 @@
 import { isOpen } from '../../../../domain/translation/unit-state.ts';
 import { wasProofread } from '../store/proofread-containers.ts';
 import { getTarget } from '../store/target-store.ts';
-import { CHUNK_UNITS, TASK_IS_OPEN } from '../store/task-counts.ts';
+import { CHUNK_UNITS, TASK_IS_OPEN, taskRow } from '../store/task-counts.ts';
 import { isWithheld } from '../store/withheld-units.ts';
 import type { Work } from '../store/work.ts';
 
@@ -44,8 +44,6 @@ export interface OpenChunk extends ChunkPlace {
   readonly releaseId: string;
   /** Of the parse index. */
   readonly generation: number;
-  /** Position of the file in the parse index. */
-  readonly indexPosition: number;
   readonly destination: string;
   readonly archiveEntry: string | null;
   /** Whether a proofread has accepted units of the container. */
@@ -84,10 +82,7 @@ export function findFreeChunk(work: Work, request: ClaimRequest): OpenChunk | nu
   });
   if (found === undefined) return null;
   const [taskSeq, number] = [Number(found['task_seq']), Number(found['number'])];
-  const task =
-    work
-      .sql('SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?')
-      .get(taskSeq) ?? {};
+  const task = taskRow(work, taskSeq) ?? {};
   const destination = String(task['destination']);
   const archiveEntry = task['archive_entry'] as string | null;
   return {
@@ -96,7 +91,6 @@ export function findFreeChunk(work: Work, request: ClaimRequest): OpenChunk | nu
     taskId: String(task['task_id']),
     releaseId: String(task['release_id']),
     generation: Number(task['generation']),
-    indexPosition: Number(task['index_position']),
     destination,
     archiveEntry,
     wasProofread: wasProofread(work, destination, archiveEntry),

@@ -161,7 +161,8 @@ export function cleanUpPublications(work: Work): boolean {
 const MARKED_TASKS = `SELECT task_seq, patch_key, stored_status FROM task
   LEFT JOIN publication_container AS container ON container.publication_id = :publication
   AND container.destination = task.destination
-  WHERE +build_id = (SELECT build_id FROM build WHERE target_language = :language AND state = 'current') AND (:base IS NULL OR release_id = :base) AND task_seq > :after
+  WHERE +build_id = (SELECT build_id FROM build WHERE target_language = :language AND state = 'current'
+    AND (:base IS NULL OR release_id = :base)) AND task_seq > :after
   AND (stored_status IS NULL OR stored_status = 'published')
   ORDER BY task_seq LIMIT ${STEP.tasks}`;
 

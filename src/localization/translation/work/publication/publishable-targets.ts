@@ -28,10 +28,19 @@ export interface PublishableQuery extends PublicationQuery {
   readonly units: readonly PublishableUnit[];
 }
 
+/** The place of a container in the order of the parse index, in which those of one file come together. */
+export interface ContainerPlace {
+  readonly destination: string;
+  readonly taskSeq: number;
+}
+
+/** The place before the first container. */
+export const FIRST_CONTAINER: ContainerPlace = { destination: '', taskSeq: 0 };
+
 /** Asks for containers, in the order of the parse index. */
 export interface PublishableContainersQuery extends PublicationQuery {
-  /** The last task of the answer before; 0 at the beginning. */
-  readonly afterTask: number;
+  /** Where the answer before ended. */
+  readonly after: ContainerPlace;
 }
 
 /** A unit as the parse index shows it. */
@@ -165,8 +174,6 @@ function wasPublished(
 
 /** A file of a release, or an entry of an archive: those of one file come together. */
 export interface PublishableContainer {
-  /** Of the file in the parse index. */
-  readonly position: number;
   readonly destination: string;
   readonly units: number;
   readonly isSkipped: boolean;
@@ -177,16 +184,15 @@ export interface PublishableContainer {
   readonly hasTexts: boolean;
 }
 
-/** Containers, and the task to continue after; `null` at the end. */
+/** Containers, and the place to continue after; `null` at the end. */
 export interface PublishableContainers {
   readonly items: readonly PublishableContainer[];
-  readonly next: number | null;
+  readonly next: ContainerPlace | null;
 }
 
 const PAGE_TASKS = 1000;
 
-// The tasks of a build are in the order of the index. The plus keeps SQLite on the order of the table.
-const CONTAINERS = `SELECT task_seq, index_position, destination,
+const CONTAINERS = `SELECT task_seq, destination,
   untranslated + draft + translated + proofread + blocked + stale AS units,
   stored_status IS 'skipped' AS is_skipped,
   stored_status IS NOT 'skipped' AND (
@@ -199,7 +205,8 @@ const CONTAINERS = `SELECT task_seq, index_position, destination,
       CROSS JOIN publication_container USING (patch_key)
       WHERE task_unit.task_seq = task.task_seq AND publication_id = :publication)
   ) AS has_texts FROM task
-  WHERE +build_id = :build AND task_seq > :after ORDER BY task_seq LIMIT ${PAGE_TASKS}`;
+  WHERE build_id = :build AND is_visible = 1 AND destination >= :destination AND (destination, task_seq) > (:destination, :task_seq)
+  ORDER BY destination, task_seq LIMIT ${PAGE_TASKS}`;
 
 /**
  * Reads containers from the counts of the tasks, so that one costs little; `null` when the tasks are not those of the release and
@@ -219,16 +226,20 @@ export function publishableContainers(
     publication: publication?.id ?? null,
     // Units that moved in releases between can be known by their source only.
     is_older: Number(publication?.isNext === false),
-    after: query.afterTask,
+    destination: query.after.destination,
+    task_seq: query.after.taskSeq,
   });
+  const last = rows.at(-1);
   return {
     items: rows.map((row) => ({
-      position: Number(row['index_position']),
       destination: String(row['destination']),
       units: Number(row['units']),
       isSkipped: row['is_skipped'] === 1,
       hasTexts: row['has_texts'] === 1,
     })),
-    next: rows.length < PAGE_TASKS ? null : Number(rows.at(-1)?.['task_seq']),
+    next:
+      last === undefined || rows.length < PAGE_TASKS
+        ? null
+        : { destination: String(last['destination']), taskSeq: Number(last['task_seq']) },
   };
 }

@@ -15,8 +15,10 @@ type ReadyTask = HandoffRelease['ready'][number];
 
 const MAX_LISTED = 100;
 
-const COUNTS = `SELECT release_id, status, count(*) AS tasks, max(build_id) AS newest FROM task
-  WHERE is_visible = 1 AND target_language = ? GROUP BY release_id, status ORDER BY newest DESC, status`;
+// The current release is the newest, and has the oldest build.
+const COUNTS = `SELECT release_id, status, count(*) AS tasks, max(iif(build.state = 'current', ${Number.MAX_SAFE_INTEGER}, build_id)) AS newest
+  FROM task JOIN build USING (build_id) WHERE is_visible = 1 AND task.target_language = ?
+  GROUP BY release_id, status ORDER BY newest DESC, status`;
 
 /**
  * Reads what can be handed to translators.

@@ -19,8 +19,8 @@ import { entriesOf } from '../store/target-history.ts';
 /** UTF-16 code units of a text in a report, as for source texts. */
 const MAX_TEXT = 256 * 1024;
 
-const PLACE = `SELECT task_id, tier, chunk.lease_owner, chunk.lease_expires_at
-  FROM task_unit JOIN task USING (task_seq) LEFT JOIN chunk ON chunk.task_seq = task_unit.task_seq
+const PLACE = `SELECT task_id, iif(made_in >= release_since, tier, 'same') AS shown_tier, chunk.lease_owner, chunk.lease_expires_at
+  FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id) LEFT JOIN chunk ON chunk.task_seq = task_unit.task_seq
   AND chunk.number = task_unit.number / ${CHUNK_UNITS} AND chunk.state = 'leased' AND chunk.lease_expires_at > :now
   WHERE unit_id = :unit_id AND build_id = :build_id`;
 
@@ -61,7 +61,7 @@ function translationOf(
   const leaseOwner = place?.['lease_owner'] ?? null;
   return {
     task_id: (place?.['task_id'] ?? null) as string | null,
-    carried_by: (place?.['tier'] ?? null) as UnitTranslation['carried_by'],
+    carried_by: (place?.['shown_tier'] ?? null) as UnitTranslation['carried_by'],
     ...textFields(target, sourceDigest),
     ...(target === null ? NO_TARGET : targetFields(work, target)),
     hold: holdOn(work, unitId),

@@ -39,8 +39,8 @@ export interface Repetition {
   readonly revision: number;
   readonly sourceDigest: Uint8Array;
   readonly taskId: string;
-  /** Position of its file in the parse index, and its ordinal there. */
-  readonly indexPosition: number;
+  /** Its file, and its ordinal there. */
+  readonly destination: string;
   readonly ordinal: number;
   readonly wasProofread: boolean;
   /** The unit that has the target. */
@@ -100,7 +100,7 @@ export function repetitionPage(work: Work, after: RepetitionPlace | null): Repet
 
 const BEST_TARGET = `SELECT target.* ${COPIED_TARGETS} AND repetition = :repetition
   ORDER BY propagated_from IS NOT NULL, CASE target.state WHEN 'proofread' THEN 0 WHEN 'translated' THEN 1 ELSE 2 END, task_seq, number LIMIT 1`;
-const MEMBERS = `SELECT task_unit.*, task_id, index_position, destination, archive_entry,
+const MEMBERS = `SELECT task_unit.*, task_id, destination, archive_entry,
   target.state, target.revision, target.propagated_from, target.target_text, target.source_digest AS target_source
   FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
   LEFT JOIN target ON target.unit_id = task_unit.unit_id AND target.target_language = build.target_language
@@ -162,7 +162,7 @@ function repetitionOf(work: Work, row: Row, origin: StoredTarget): Repetition | 
     revision: Number(row['revision'] ?? 0),
     sourceDigest,
     taskId: String(row['task_id']),
-    indexPosition: Number(row['index_position']),
+    destination: String(row['destination']),
     ordinal: Number(row['ordinal']),
     wasProofread: wasProofread(work, String(row['destination']), row['archive_entry'] as string | null),
     originId: origin.unitId,
@@ -201,7 +201,7 @@ export function storeRepetitions(
   });
 }
 
-const OPEN_TASK = `SELECT build_id, task.task_seq, chunk.state FROM task JOIN task_unit USING (task_seq)
+const OPEN_TASK = `SELECT task.task_seq, chunk.state FROM task JOIN task_unit USING (task_seq)
   JOIN chunk ON chunk.task_seq = task.task_seq AND chunk.number = task_unit.number / ${CHUNK_UNITS}
   WHERE task_id = :task_id AND unit_id = :unit_id AND repeats = 1 AND ${TASK_TAKES_TARGETS}
   AND NOT ${isWithheld(':unit_id')}`;
@@ -239,6 +239,6 @@ function writeRepetition(work: Work, item: JudgedRepetition, releaseId: string):
     { ...NO_PROVENANCE, reason: `repeats ${unitIdText(item.followsId)}`, judgedBy, taskId, releaseId },
   );
   if (isOpen(before?.state ?? 'untranslated') && task['state'] !== 'failed')
-    noteCopied(work, Number(task['build_id']), Number(task['task_seq']));
+    noteCopied(work, Number(task['task_seq']));
   return true;
 }

@@ -70,20 +70,18 @@ export function repeatedUnits(
   return { copied: copiedIn(work, tasks), waiting: Number(work.sql(WAITING).get(query)?.['units']) };
 }
 
-function copiedIn({ copied: { units } }: Work, { taskId, lastTask }: RunTasks): number {
+function copiedIn({ copied }: Work, { taskId, lastTask }: RunTasks): number {
   if (lastTask === null) return 0;
-  if (taskId !== null) return units.get(lastTask) ?? 0;
-  return [...units].reduce((sum, [taskSeq, count]) => (taskSeq <= lastTask ? sum + count : sum), 0);
+  if (taskId !== null) return copied.get(lastTask) ?? 0;
+  return [...copied].reduce((sum, [taskSeq, count]) => (taskSeq <= lastTask ? sum + count : sum), 0);
 }
 
 /**
- * Notes that an open unit of a build got the target of an equal unit. Units whose part of the task has failed are not noted. Nothing
+ * Notes that an open unit got the target of an equal unit. Units whose part of the task has failed are not noted. Nothing
  * is stored, because a run does not outlive the process.
  */
-export function noteCopied({ copied }: Work, buildId: number, taskSeq: number): void {
-  if (buildId !== copied.buildId) copied.units.clear();
-  copied.buildId = buildId;
-  copied.units.set(taskSeq, (copied.units.get(taskSeq) ?? 0) + 1);
+export function noteCopied({ copied }: Work, taskSeq: number): void {
+  copied.set(taskSeq, (copied.get(taskSeq) ?? 0) + 1);
 }
 
 /** A container of the current tasks, and whether its rule lets its units take part in repetitions. */

@@ -27,8 +27,7 @@ interface RequalifiedPart {
 
 /** Targets of one task to judge again. */
 export interface RequalifyPage extends RequalifiedPart {
-  /** Position of the file in the parse index. */
-  readonly indexPosition: number;
+  readonly destination: string;
   readonly items: readonly TargetToRequalify[];
 }
 
@@ -98,7 +97,7 @@ export function requalifyPage(
     return {
       builtFor: currentTasks(work),
       taskSeq,
-      indexPosition: Number(task['index_position']),
+      destination: String(task['destination']),
       wasProofread,
       resets: Number(task['judging_resets']),
       ...readTargets(work, taskSeq, continues ? Number(task['judging_from']) : -1),

@@ -2,6 +2,7 @@ import type { TargetAuthor } from '../../../../domain/translation/four-eyes.ts';
 import type { JudgedTarget } from '../store/accepted-findings.ts';
 import { wasProofread } from '../store/proofread-containers.ts';
 import type { Finding, JudgedBy, Row } from '../store/target-rows.ts';
+import { taskRow } from '../store/task-counts.ts';
 import type { Work } from '../store/work.ts';
 import type { PlacedUnit } from '../update/update-units.ts';
 import type { JudgedRow, ReviewPage, ReviewPlace, ReviewRow } from './review.ts';
@@ -130,10 +131,7 @@ function readPage(work: Work, reviewId: string, after: ReviewPlace | null): Revi
   const found = work.sql(FIRST_TASK).get(reviewId, after?.taskSeq ?? -1, after?.number ?? -1);
   if (found === undefined) return null;
   const taskSeq = Number(found['task_seq']);
-  const task =
-    work
-      .sql('SELECT task.*, generation FROM task JOIN build USING (build_id) WHERE task_seq = ?')
-      .get(taskSeq) ?? {};
+  const task = taskRow(work, taskSeq) ?? {};
   const destination = String(task['destination']);
   const archiveEntry = task['archive_entry'] as string | null;
   const from = after?.taskSeq === taskSeq ? after.number : -1;
@@ -152,7 +150,6 @@ function readPage(work: Work, reviewId: string, after: ReviewPlace | null): Revi
     taskId: String(task['task_id']),
     releaseId: String(task['release_id']),
     generation: Number(task['generation']),
-    indexPosition: Number(task['index_position']),
     destination,
     archiveEntry,
     wasProofread: wasProofread(work, destination, archiveEntry),

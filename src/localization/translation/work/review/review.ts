@@ -72,7 +72,6 @@ export interface ReviewPage {
   readonly releaseId: string;
   /** Of the parse index. */
   readonly generation: number;
-  readonly indexPosition: number;
   readonly destination: string;
   readonly archiveEntry: string | null;
   /** Whether a reviewer accepted units of the container before. */

@@ -5,6 +5,14 @@ import type { TargetsChanged } from '../../../text-events.ts';
 /** Units that one step of the sweep reads. */
 const SWEEP_UNITS = 2000;
 
+const SWEPT_PART = `SELECT task_seq, number, repetition FROM task_unit JOIN task USING (task_seq)
+  WHERE (task_seq, number) > (:task, :number) AND build_id = :build ORDER BY task_seq, number LIMIT ${SWEEP_UNITS}`;
+// A group with a target, and with a unit that may need it.
+const QUEUE_GROUP = `INSERT OR IGNORE INTO changed_repetition (target_language, repetition) SELECT :language, :repetition
+  WHERE (SELECT count(*) FROM (SELECT 1 FROM task_unit WHERE repetition = :repetition LIMIT 2)) > 1
+  AND EXISTS (SELECT 1 FROM task_unit JOIN target USING (unit_id)
+    WHERE repetition = :repetition AND target_language = :language)`;
+
 /** Queues the repetitions of a unit whose target changed, if other units repeat it. They are stored, so that no end of the program loses them. */
 export function noteRepetition(work: Work, unitId: Uint8Array): void {
   work
@@ -22,46 +30,39 @@ export function wantsRepetitions(work: Work): boolean {
   return unsweptBuild(work) !== null || work.sql(any).get(work.targetLanguage) !== undefined;
 }
 
-/** Reads a bounded part of new tasks for repetitions. @returns whether there may be more */
+/** Reads a bounded part of the units of new tasks for repetitions. @returns whether there may be more */
 export function sweepRepetitions(work: Work): boolean {
   return work.database.transaction(() => {
     const build = unsweptBuild(work);
     if (build === null) return false;
-    const groups = work
-      .sql(
-        `SELECT repetition, count(*) AS units FROM (SELECT repetition FROM task_unit
-        WHERE repetition > ? ORDER BY repetition LIMIT ${SWEEP_UNITS}) GROUP BY repetition ORDER BY repetition`,
-      )
-      .all(build['swept_until'] ?? null);
-    const translated = work.sql(`SELECT 1 FROM task_unit JOIN target USING (unit_id)
-      WHERE repetition = ? AND target_language = ? LIMIT 1`);
-    for (const [at, { repetition = null, units }] of groups.entries()) {
-      // The last group can continue on the next page.
-      const mayRepeat = Number(units) > 1 || at === groups.length - 1;
-      if (!mayRepeat || translated.get(repetition, work.targetLanguage) === undefined) continue;
-      work
-        .sql('INSERT OR IGNORE INTO changed_repetition (target_language, repetition) VALUES (?, ?)')
-        .run(work.targetLanguage, repetition);
+    const buildId = Number(build['build_id']);
+    const place = { task: Number(build['swept_task']), number: Number(build['swept_number']) };
+    const units = work.sql(SWEPT_PART).all({ build: buildId, ...place });
+    const groups = units.map((row) => Buffer.from(row['repetition'] as Uint8Array));
+    // Groups are digests: in their order, the index is read from one end to the other.
+    for (const repetition of groups.sort((left, right) => Buffer.compare(left, right))) {
+      work.sql(QUEUE_GROUP).run({ language: work.targetLanguage, repetition });
     }
-    const isLast = groups.reduce((sum, { units }) => sum + Number(units), 0) < SWEEP_UNITS;
-    const until = isLast ? null : (groups.at(-1)?.['repetition'] ?? null);
-    work.sql('UPDATE build SET swept_until = ? WHERE build_id = ?').run(until, build['build_id'] ?? null);
-    return !isLast;
+    const last = units.length < SWEEP_UNITS ? undefined : units.at(-1);
+    work
+      .sql('UPDATE build SET swept_task = ?, swept_number = ? WHERE build_id = ?')
+      .run(last?.['task_seq'] ?? null, last?.['number'] ?? 0, buildId);
+    return last !== undefined;
   });
 }
 
 /** Reads all current tasks for repetitions again, because rules changed. */
 export function sweepRepetitionsAgain(work: Work): void {
   work
-    .sql(`UPDATE build SET swept_until = x'' WHERE target_language = ? AND state = 'current'`)
+    .sql(`UPDATE build SET swept_task = 0, swept_number = 0 WHERE target_language = ? AND state = 'current'`)
     .run(work.targetLanguage);
 }
 
 function unsweptBuild(work: Work): Row | null {
   const found = work
     .sql(
-      `SELECT build_id, swept_until FROM build
-      WHERE target_language = ? AND state = 'current' AND swept_until IS NOT NULL`,
+      `SELECT build_id, swept_task, swept_number FROM build
+      WHERE target_language = ? AND state = 'current' AND swept_task IS NOT NULL`,
     )
     .get(work.targetLanguage);
   return found ?? null;

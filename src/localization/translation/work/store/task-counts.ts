@@ -58,9 +58,9 @@ function addTo<Key>(sums: Map<number, Map<Key, number>>, taskSeq: number, key: K
   sums.set(taskSeq, own.set(key, (own.get(key) ?? 0) + change));
 }
 
-/** The row of a task. */
+/** The row of a task, with its release: the current one, or the last one that it was part of. */
 export function taskRow(work: Work, taskSeq: number): Row | undefined {
-  return work.sql('SELECT * FROM task WHERE task_seq = ?').get(taskSeq);
+  return work.sql('SELECT * FROM task_of_release WHERE task_seq = ?').get(taskSeq);
 }
 
 /** Writes the status of the tasks that changed. */

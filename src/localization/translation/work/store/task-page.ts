@@ -16,7 +16,6 @@ export type ReportedTask = TaskPage['items'][number];
 
 const EXACT_FILTERS = [
   'task_id',
-  'release_id',
   'archive_entry',
   'status',
   'worker_status',
@@ -29,17 +28,21 @@ const EXACT_FILTERS = [
  */
 export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
   const { offset, limit } = query;
-  const { sql, values } = conditionOf(query);
+  const { sql, values } = conditionOf(database, query);
   const counts: Record<string, number> = {};
   let total = 0;
   for (const row of database
-    .prepare(`SELECT status, count(*) AS count FROM task WHERE ${sql} GROUP BY status ORDER BY status`)
+    .prepare(
+      `SELECT status, count(*) AS count FROM task_of_release WHERE ${sql} GROUP BY status ORDER BY status`,
+    )
     .iterate(...values)) {
     counts[String(row['status'])] = Number(row['count']);
     total += Number(row['count']);
   }
   const items = database
-    .prepare(`SELECT * FROM task WHERE ${sql} ORDER BY status = 'superseded', task_seq LIMIT ? OFFSET ?`)
+    .prepare(
+      `SELECT * FROM task_of_release WHERE ${sql} ORDER BY status = 'superseded', task_seq LIMIT ? OFFSET ?`,
+    )
     .all(...values, limit, offset)
     .map(taskFields);
   return { total, offset, limit, counts, items };
@@ -53,10 +56,45 @@ export function countTasks(work: Work): Record<string, number> {
   return Object.fromEntries(rows.map((row) => [String(row['status']), Number(row['count'])]));
 }
 
-function conditionOf(query: TaskQuery): { readonly sql: string; readonly values: SQLInputValue[] } {
+const BUILDS = `SELECT build_id, (SELECT build_id FROM build AS current WHERE current.state = 'current'
+    AND current.target_language = build.target_language) AS current_id FROM build
+  WHERE release_id = ? AND state IN ('current', 'superseded')`;
+
+/**
+ * The SQL condition of the tasks of a release. A task of a file that did not change belongs to several: it was made before the
+ * build with the tasks that left with the release, and leaves with a later one, or is still here.
+ */
+function isOfRelease(
+  database: Database,
+  releaseId: string,
+): { readonly sql: string; readonly values: SQLInputValue[] } {
+  const values: SQLInputValue[] = [];
+  const parts = database
+    .prepare(BUILDS)
+    .all(releaseId)
+    .map(({ build_id: buildId = null, current_id: currentId = null }) => {
+      if (buildId === currentId) {
+        values.push(buildId);
+        return 'build_id = ?';
+      }
+      values.push(buildId, buildId, currentId);
+      return 'made_in < ? AND (build_id >= ? OR build_id = ?)';
+    });
+  return { sql: parts.length === 0 ? '0' : `(${parts.join(' OR ')})`, values };
+}
+
+function conditionOf(
+  database: Database,
+  query: TaskQuery,
+): { readonly sql: string; readonly values: SQLInputValue[] } {
   const given = EXACT_FILTERS.filter((name) => query[name] !== undefined);
   const parts = ['is_visible = 1', ...given.map((name) => `${name} = ?`)];
   const values = given.map((name): SQLInputValue => query[name] ?? null);
+  if (query.release_id !== undefined) {
+    const ofRelease = isOfRelease(database, query.release_id);
+    parts.push(ofRelease.sql);
+    values.push(...ofRelease.values);
+  }
   if (query.destination !== undefined) {
     const isPattern = /[*?]/.test(query.destination);
     parts.push(isPattern ? 'destination GLOB ?' : 'destination = ?');

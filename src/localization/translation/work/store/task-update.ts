@@ -103,8 +103,7 @@ export interface UpdateDone {
 
 /** Results of an update in one container. */
 interface ExaminedContainer {
-  /** Position of the file in the parse index. */
-  readonly indexPosition: number;
+  readonly destination: string;
   /** Whether a proofread has accepted units of the container. */
   readonly wasProofread: boolean;
   /** The index of each result in the update, and the ordinal of its unit in the file. */

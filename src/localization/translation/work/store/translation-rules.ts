@@ -28,6 +28,7 @@ const UNIT_ID = bytes(16);
 const DIGEST_BYTES = bytes(32);
 const SHORT_DIGEST = bytes(16);
 const REPETITION = bytes(20);
+const CONTENT_KEY = bytes(16);
 const LANGUAGE = NAME;
 /** A transaction may take a unit from one state before it counts it in another. */
 const TALLY = integer(-(2 ** 31), 2 ** 31);
@@ -60,14 +61,15 @@ export const TRANSLATION_RULES: TableRules = {
     release_id: RELEASE_ID,
     generation: COUNT,
     target_language: LANGUAGE,
-    state: oneOf(['building', 'current', 'superseded']),
-    next_position: integer(-1),
-    next_ordinal: COUNT,
-    units: COUNT,
+    state: oneOf(['building', 'current', 'superseded', 'dropped']),
+    release_since: nullable(POSITIVE),
+    compared_until: FREE_TEXT,
+    is_compared: FLAG,
     cleaned_until: COUNT,
     is_clean: FLAG,
     counted_until: COUNT,
-    swept_until: nullable(bytes(0, 20)),
+    swept_task: nullable(COUNT),
+    swept_number: COUNT,
     started_at: SECONDS,
     finished_at: nullable(SECONDS),
   },
@@ -75,9 +77,10 @@ export const TRANSLATION_RULES: TableRules = {
     task_seq: POSITIVE,
     task_id: NAME,
     build_id: POSITIVE,
-    release_id: RELEASE_ID,
+    made_in: POSITIVE,
+    leaves_in: nullable(POSITIVE),
+    content_key: nullable(CONTENT_KEY),
     target_language: LANGUAGE,
-    index_position: COUNT,
     destination: PATH,
     archive_entry: nullable(FREE_TEXT),
     format: NAME,

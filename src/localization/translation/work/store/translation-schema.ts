@@ -3,9 +3,17 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
 /**
  * The tables of the work on translations.
  *
- * `build` is one set of tasks: those of one release as the parse index showed it. One build is current; the next one grows beside
- * it and replaces it in one transaction. `task` is one container, `task_unit` its units in order, and `chunk` the runs of units
- * that workers lease. `carried` names the units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse index.
+ * `build` is a set of tasks. The current one has the tasks of the release that the parse index shows, and keeps its id over releases.
+ * The tasks of changed containers grow in another one. In one transaction they move to the current build, and the tasks that they
+ * replace take their place in the other one, which is then `superseded` and has the tasks that left with the release before. A
+ * growing build that was given up is `dropped`. See ADR 24.
+ *
+ * `task` is one container, `task_unit` its units in order, and `chunk` the runs of units that workers lease. `task.made_in` is the
+ * build in which a task grew, `leaves_in` the one that will take it out of the current build, and `content_key` the content of its
+ * file; NULL for a content that another parse run may give otherwise. `build.release_since` is the first build of the current
+ * release: how a unit follows the release before (`tier`, `carried_from`) counts for tasks that were made since. `carried` names the
+ * units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse
+ * index.
  *
  * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider, and the last unit of a task that is
  * not done yet.
@@ -19,7 +27,8 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
  * `proofread_container` names the containers of which a proofread accepted units.
  *
  * `task_unit.repetition` is equal for units that are translated once, and its first bytes for those of equal sources. `changed_repetition` names the groups whose other units may
- * need the target of one, and `build.swept_until` how far such groups of a new build were looked for; NULL: all of them.
+ * need the target of one. `build.swept_task` and `swept_number` are the last unit of the current build of which the group was looked
+ * for; NULL: nothing is left.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
  * `task.units_digest` is a digest of the units in their order, `has_moved` says whether one of them follows a unit of another place,
@@ -35,14 +44,15 @@ CREATE TABLE build (
   release_id TEXT NOT NULL,
   generation INTEGER NOT NULL,
   target_language TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('building', 'current', 'superseded')),
-  next_position INTEGER NOT NULL DEFAULT 0,
-  next_ordinal INTEGER NOT NULL DEFAULT 0,
-  units INTEGER NOT NULL DEFAULT 0,
+  state TEXT NOT NULL CHECK (state IN ('building', 'current', 'superseded', 'dropped')),
+  release_since INTEGER,
+  compared_until TEXT NOT NULL DEFAULT '',
+  is_compared INTEGER NOT NULL DEFAULT 0,
   cleaned_until INTEGER NOT NULL DEFAULT 0,
   is_clean INTEGER NOT NULL DEFAULT 0,
   counted_until INTEGER NOT NULL DEFAULT 0,
-  swept_until BLOB DEFAULT (x''),
+  swept_task INTEGER DEFAULT 0,
+  swept_number INTEGER NOT NULL DEFAULT 0,
   started_at INTEGER NOT NULL,
   finished_at INTEGER
 ) STRICT;
@@ -53,9 +63,10 @@ CREATE TABLE task (
   task_seq INTEGER PRIMARY KEY AUTOINCREMENT,
   task_id TEXT NOT NULL UNIQUE,
   build_id INTEGER NOT NULL REFERENCES build,
-  release_id TEXT NOT NULL,
+  made_in INTEGER NOT NULL REFERENCES build,
+  leaves_in INTEGER REFERENCES build,
+  content_key BLOB,
   target_language TEXT NOT NULL,
-  index_position INTEGER NOT NULL,
   destination TEXT NOT NULL,
   archive_entry TEXT,
   format TEXT NOT NULL,
@@ -89,9 +100,10 @@ CREATE TABLE task (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX task_container ON task (build_id, destination, archive_entry IS NULL, coalesce(archive_entry, ''));
+CREATE UNIQUE INDEX task_container
+  ON task (build_id, destination, archive_entry IS NULL, coalesce(archive_entry, ''), is_visible);
+CREATE INDEX task_leaving ON task (leaves_in) WHERE leaves_in IS NOT NULL;
 CREATE INDEX task_listed ON task (is_visible, status = 'superseded', task_seq);
-CREATE INDEX task_release ON task (release_id, is_visible);
 CREATE INDEX task_destination ON task (destination, is_visible);
 CREATE INDEX task_archive_entry ON task (archive_entry, is_visible);
 CREATE INDEX task_status ON task (is_visible, status);
@@ -100,6 +112,7 @@ CREATE INDEX task_parse_status ON task (is_visible, parse_status);
 CREATE INDEX task_format ON task (is_visible, format);
 CREATE INDEX task_reason ON task (is_visible) WHERE reason <> '';
 CREATE INDEX task_failure_reason ON task (is_visible) WHERE failure_reason <> '';
+CREATE VIEW task_of_release AS SELECT task.*, release_id, generation FROM task JOIN build USING (build_id);
 
 CREATE TABLE task_unit (
   task_seq INTEGER NOT NULL REFERENCES task,
@@ -359,7 +372,7 @@ CREATE INDEX published_text_source ON published_text (source_digest);
 CREATE TABLE loose_patch_key (patch_key BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 `;
 
-/** The schema of translation.db. Versions up to 3 were never released. */
+/** The schema of translation.db. Versions up to 4 were never released. */
 export const TRANSLATION_MIGRATIONS: readonly Migration[] = [
-  { version: 4, name: 'translation', sql: WORK_SCHEMA + PUBLICATION_SCHEMA },
+  { version: 5, name: 'translation', sql: WORK_SCHEMA + PUBLICATION_SCHEMA },
 ];

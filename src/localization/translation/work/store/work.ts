@@ -22,8 +22,8 @@ export interface Work extends WorkReader {
   readonly firstToken: string;
   /** Tasks whose status must be written at the end of the transaction. */
   readonly touched: Set<number>;
-  /** Open units of a build that got the target of an equal unit, by task. */
-  readonly copied: { buildId: number | null; readonly units: Map<number, number> };
+  /** Open units that got the target of an equal unit since the last build, by task. */
+  readonly copied: Map<number, number>;
   /** Tasks with a row that cannot be used, by the review of a file. */
   readonly refusedTasks: Map<string, Set<number>>;
   /** The kept moment, and the number of the last one. */
@@ -53,7 +53,7 @@ export function openWork(database: Database, options: WorkOptions): Work {
     database,
     firstToken: options.createId(),
     touched: new Set(),
-    copied: { buildId: null, units: new Map() },
+    copied: new Map(),
     refusedTasks: new Map(),
     frozen: { last: 0, moment: null },
   };

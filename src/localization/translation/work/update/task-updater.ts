@@ -45,7 +45,7 @@ export function examineUpdate(work: Work, update: TaskUpdate): ExaminedUpdate | 
     const { taskSeq, ordinal } = found.units.at(unitId);
     const task = taskRow(work, taskSeq) ?? {};
     const container = containers.get(taskSeq) ?? {
-      indexPosition: Number(task['index_position']),
+      destination: String(task['destination']),
       wasProofread: wasProofread(work, String(task['destination']), task['archive_entry'] as string | null),
       units: [],
     };

@@ -35,7 +35,7 @@ const MAX_ERRORS = 100;
 /** The task of an id that reports show. */
 export function visibleTask(work: Work, taskId: string): Row | undefined {
   return work
-    .sql('SELECT * FROM task WHERE task_id = ? AND target_language = ? AND is_visible = 1')
+    .sql('SELECT * FROM task_of_release WHERE task_id = ? AND target_language = ? AND is_visible = 1')
     .get(taskId, work.targetLanguage);
 }
 
@@ -56,9 +56,10 @@ export function findCurrentUnit(
 ): PlacedUnit | null {
   const rows = work
     .sql(
-      `SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq)
-      WHERE is_visible = 1 AND stored_status IS NOT 'superseded' AND target_language = :language
-      AND (carried_from = :unit_id OR unit_id = :unit_id) ORDER BY carried_from IS NULL LIMIT 2`,
+      `SELECT task_unit.*, task_id FROM task_unit JOIN task USING (task_seq) JOIN build USING (build_id)
+      WHERE build.state = 'current' AND is_visible = 1 AND task.target_language = :language
+      AND (carried_from = :unit_id AND made_in >= release_since OR unit_id = :unit_id)
+      ORDER BY carried_from IS NOT :unit_id LIMIT 2`,
     )
     .all({ unit_id: unitId, language: work.targetLanguage });
   const places = rows.map(placeOf);

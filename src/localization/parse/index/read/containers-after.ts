@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import { readReportedIndex } from './reported-index.ts';
+
+/** A file with text in the reported release. */
+export interface ContainerText {
+  readonly destination: string;
+  readonly units: number;
+  /** See {@link contentKeyOf}. */
+  readonly contentKey: Uint8Array | null;
+}
+
+export interface ContainersAfter {
+  /** `null` before the first release. */
+  readonly releaseId: string | null;
+  readonly generation: number;
+  /** Units of the whole release. */
+  readonly total: number;
+  readonly items: readonly ContainerText[];
+  /** The file after which the next answer begins; `null` at the end. */
+  readonly next: string | null;
+}
+
+export interface ContainersQuery {
+  /** The last file of the answer before; empty at the beginning. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** Pages through the files with text of the reported release, in their order. */
+export type ReadContainersAfter = (query: ContainersQuery) => ContainersAfter;
+
+export function createContainersAfterReader(database: Database): ReadContainersAfter {
+  const page = database.prepare(`SELECT destination, units, ${CONTENT_KEY_COLUMNS}
+    FROM container JOIN content USING (content_id)
+    WHERE index_id = ? AND destination > ? AND units > 0 ORDER BY destination LIMIT ?`);
+  return ({ after, limit }) => {
+    const index = readReportedIndex(database);
+    if (index === null) return { releaseId: null, generation: 0, total: 0, items: [], next: null };
+    const items = page.all(index.indexId, after, limit).map((row) => ({
+      destination: String(row['destination']),
+      units: Number(row['units']),
+      contentKey: contentKeyOf(row),
+    }));
+    const { releaseId, generation, totals } = index;
+    const next = items.length < limit ? null : (items.at(-1)?.destination ?? null);
+    return { releaseId, generation, total: totals.units, items, next };
+  };
+}
+
+/** The columns of `container` and `content` that {@link contentKeyOf} reads. */
+export const CONTENT_KEY_COLUMNS =
+  'container.blake3, container.destination_key, container.rules_digest, parser_version, is_reusable';
+
+const KEY_BYTES = 16;
+
+/**
+ * The key of what a file gave. Files with one key have the same units with the same ids, in every release.
+ *
+ * @returns `null` for a file that could not be read to its end: another parse run may give other units
+ */
+export function contentKeyOf(row: Record<string, unknown>): Uint8Array | null {
+  if (row['is_reusable'] !== 1) return null;
+  const [blake3, rules] = [row['blake3'] as Uint8Array, row['rules_digest'] as Uint8Array];
+  return createHash('sha256')
+    .update(blake3)
+    .update(rules)
+    .update(JSON.stringify([row['destination_key'], row['parser_version']]))
+    .digest()
+    .subarray(0, KEY_BYTES);
+}
