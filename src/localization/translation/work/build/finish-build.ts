@@ -37,6 +37,7 @@ const KEEP_OPEN = `UPDATE task SET stored_status = old.stored_status, reason = o
 // A container whose targets stay in their places needs no new judgement.
 const KEEP_JUDGED = `UPDATE task SET judged_by = old.judged_by ${REPLACED}
   AND (:is_rebuild OR NOT task.has_moved)`;
+const GIVE_UP = `UPDATE task SET leaves_in = build_id, stored_status = 'superseded', status = 'superseded' WHERE task_seq = ?`;
 const SUPERSEDE = `UPDATE task SET build_id = :build, stored_status = 'superseded', status = 'superseded',
   worker_status = 'idle', lease_owner = NULL, lease_expires_at = NULL, next_attempt_at = NULL, updated_at = :now
   WHERE leaves_in = :build AND build_id = :current`;
@@ -60,7 +61,7 @@ export function replaceTasks(work: Work, buildId: number): BuildResult {
     const [old, renewed] = [Number(equal['old_seq']), Number(equal['new_seq'])];
     const key = equal['content_key'] ?? null;
     work.sql('UPDATE task SET leaves_in = NULL, content_key = ? WHERE task_seq = ?').run(key, old);
-    work.sql('UPDATE task SET leaves_in = build_id WHERE task_seq = ?').run(renewed);
+    work.sql(GIVE_UP).run(renewed);
   }
   const grown = work.sql('SELECT * FROM build WHERE build_id = ?').get(buildId) ?? {};
   const isRebuild = grown['release_id'] === current['release_id'];

@@ -161,8 +161,7 @@ export function cleanUpPublications(work: Work): boolean {
 const MARKED_TASKS = `SELECT task_seq, patch_key, stored_status FROM task
   LEFT JOIN publication_container AS container ON container.publication_id = :publication
   AND container.destination = task.destination
-  WHERE +build_id = (SELECT build_id FROM build WHERE target_language = :language AND state = 'current'
-    AND (:base IS NULL OR release_id = :base)) AND task_seq > :after
+  WHERE +build_id = (SELECT build_id FROM build WHERE target_language = :language AND state = 'current') AND task_seq > :after
   AND (stored_status IS NULL OR stored_status = 'published')
   ORDER BY task_seq LIMIT ${STEP.tasks}`;
 
@@ -181,13 +180,13 @@ export function markPublished(
 ): number | null {
   return work.database.transaction(() => {
     const recorded = localizedReleaseId === null ? null : findPublication(work, localizedReleaseId);
-    const { publicationId, baseReleaseId } = recorded ?? NONE;
+    const { publicationId } = recorded ?? NONE;
     if (afterTask < 0) {
       work
         .sql('UPDATE publication SET current_since = ?, taken_back_at = NULL WHERE publication_id = ?')
         .run(work.now(), publicationId);
     }
-    const query = { publication: publicationId, language: work.targetLanguage, base: baseReleaseId };
+    const query = { publication: publicationId, language: work.targetLanguage };
     let last: number | null = null;
     let seen = 0;
     for (const row of work.sql(MARKED_TASKS).all({ ...query, after: afterTask })) {
