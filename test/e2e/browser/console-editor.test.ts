@@ -152,7 +152,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await note.getByRole('button', { name: `Submit ${units.length} drafts` }).click();
     await page
       .getByRole('status')
-      .getByText('The task was handed to the review.')
+      .getByText('The task was submitted for review.')
       .waitFor({ state: 'attached' });
     await note.waitFor({ state: 'detached' });
     const [task] = (await world.read('translation.tasks', { destination })).items;

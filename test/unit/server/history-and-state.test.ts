@@ -327,13 +327,13 @@ describe('the log of the state', () => {
     const lines: object[] = [];
     const log = (fields: object, msg: string): void => void lines.push({ msg, ...fields });
     let current = answer();
-    const { start, stop } = createServiceStateLog({
+    const watch = createServiceStateLog({
       read: () => current,
       logger: { info: log, warn: log } as unknown as Logger,
       clock,
     });
-    onTestFinished(stop);
-    start();
+    onTestFinished(async () => await watch.stop());
+    watch.start();
     await clock.advance(1000);
     const withdrawn = {
       ...current.channels.localized,
