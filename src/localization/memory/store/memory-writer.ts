@@ -99,9 +99,7 @@ function proposeOne(
     if (countsUse) memory.sql(COUNT_USE).run(at, known.record_id);
     return { outcome: 'known', ...known };
   }
-  const pairId = pairIdOf(memory, proposal);
-  insertRecord(memory, proposal, keys, own, pairId, at);
-  addToTally(memory, pairId, 'candidate', 1);
+  insertRecord(memory, proposal, keys, own, at);
   return { outcome: 'added', record_id: proposal.record_id, state: 'candidate' };
 }
 
@@ -136,10 +134,11 @@ function insertRecord(
   record: ProposedRecord,
   { normalized, sourceKey, contextKey }: SourceKeys,
   own: OwnKeys,
-  pairId: number,
   at: number,
 ): void {
   const { provenance } = record;
+  const pairId = pairIdOf(memory, record);
+  addToTally(memory, pairId, 'candidate', 1);
   const { widthKey, numbersKey } = variantKeysOf(record, normalized);
   insertRow(memory, 'record', {
     record_id: record.record_id,
