@@ -154,7 +154,7 @@ export const RELEASE_ACTIONS = {
           .strictObject({
             dry_run: flag.meta({
               title: 'Dry run',
-              description: 'Only says which texts readers would see change.',
+              description: 'Only shows which texts readers would see change.',
             }),
             from: releaseId.meta({
               title: 'Release to roll back',
@@ -199,7 +199,7 @@ export const RELEASE_ACTIONS = {
       args: keyValuePairs(
         z
           .strictObject({
-            dry_run: flag.meta({ title: 'Dry run', description: 'Only says what would be deleted.' }),
+            dry_run: flag.meta({ title: 'Dry run', description: 'Only shows what would be deleted.' }),
           })
           .partial(),
       ),

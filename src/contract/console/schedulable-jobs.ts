@@ -37,7 +37,7 @@ const file = text.meta({
   title: 'File',
   description: 'A file of the exchange folder, relative to `exchange.root`.',
 });
-const dryRun = flag.meta({ title: 'Dry run', description: 'Only says what would happen.' });
+const dryRun = flag.meta({ title: 'Dry run', description: 'Only shows what would happen.' });
 
 function importArguments(formats: readonly [string, ...string[]]): z.ZodObject {
   return z.strictObject({

@@ -53,6 +53,8 @@ function factsOf({ mode, scope, destructive, hasDryRun }: ActionDefinition): rea
     ...(destructive
       ? ['It is destructive: it shows its effect and asks before it starts; --yes skips the question.']
       : []),
-    ...(hasDryRun === true ? ['With --dry-run the daemon says what would happen, and changes nothing.'] : []),
+    ...(hasDryRun === true
+      ? ['With --dry-run the daemon shows what would happen, and changes nothing.']
+      : []),
   ];
 }
