@@ -12,7 +12,6 @@ import { findRunningDev, noteCurrentRelease } from './dev-summary.ts';
 import { currentLocalized, waitForLocalized } from './play-localized.ts';
 import { playRelease, type RunningService } from './play-release.ts';
 import { renderChanges } from './render-changes.ts';
-import { ctlCommand } from './welcome.ts';
 
 const NEXT_USAGE = `Usage: slipway dev next [--data ${DEFAULT_DATA}]
 
@@ -81,20 +80,19 @@ async function playNext(data: string, io: DevIo): Promise<void> {
   const isLocalized = (await currentLocalized(service, running.release_id, io)) !== null;
   const played = await playRelease(upstream, after, service, io);
   await noteCurrentRelease(layout.summary, running.pid, played.releaseId);
-  const follows = isLocalized ? await followLine(service, played.releaseId, io) : '';
-  const ctl = ctlCommand({ ...service, programDirectory: io.programDirectory });
-  io.stdout.write(renderChanges({ ...played, before, after, ctl }));
-  io.stdout.write(follows);
+  const localized = isLocalized ? await followLine(service, played.releaseId, io) : null;
+  const address = { ...service, programDirectory: io.programDirectory };
+  io.stdout.write(renderChanges({ ...played, before, after, localized, address }));
 }
 
 /** Says which localized release was published, or why none was: the official one is served anyway. */
 async function followLine(service: RunningService, releaseId: string, io: DevIo): Promise<string> {
   try {
     const localized = await waitForLocalized(service, releaseId, io);
-    return `The localized release ${localized.releaseId} was published automatically.\n`;
+    return `The localized release ${localized.releaseId} was published automatically.`;
   } catch (error) {
     io.signal.throwIfAborted();
     const reason = messageOf(error);
-    return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.\n`;
+    return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
   }
 }

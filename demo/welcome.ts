@@ -59,10 +59,11 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const answer = await client.send({ url, timeoutMs: ANSWER_TIMEOUT_MS, maxBytes: ANSWER_MAX_BYTES });
   const page = parseJsonAnswer(answer) as { items?: Array<{ destination: string }> };
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
-  const slipway = shellWord(shortPath(join(options.programDirectory, 'bin/slipway')));
-  const ctl = ctlCommand(options);
+  const slipway = slipwayCommand(options);
+  const ctl = `${slipway} ctl`;
   const { demo } = options;
   const lines = [
+    exportLine(options),
     `curl -s '${serverUrl}/readyz?verbose'`,
     `curl -s '${serverUrl}/v1/distribution?limit=2'`,
     `curl -s -r 0-99 -D - -o /dev/null '${serverUrl}/${options.cdnHost}/${releaseId}/${path}'`,
@@ -117,7 +118,9 @@ function localizedLines(
 
 /** Says which release has the translations, and which translations it has. */
 function localizedLine({ releaseId }: WelcomeLocalized): string {
-  return `It also serves the localized release ${releaseId}. Its texts are at least \`${DEMO_LOCALIZED.minState}\` (localized.minState).\n`;
+  return `It also serves the localized release ${releaseId}. It replaces the texts whose translation is at least
+\`${DEMO_LOCALIZED.minState}\` (localized.minState); all others stay official.
+`;
 }
 
 function nextLine({ dataDirectory, nextReleaseId }: WelcomeDemo): string {
@@ -155,15 +158,19 @@ export function renderFailedSync(failure: string, options: CtlAddress): string {
 The sync failed: ${failure}
 
 Nothing is served yet; the daemon tries again. Slipway stays up at ${options.serverUrl}. To sync now:
-  ${ctlCommand(options)} run sync --wait
+  ${slipwayCommand(options)} ctl --url ${options.serverUrl} --token-file ${shellWord(shortPath(options.tokenFile))} run sync --wait
 
 `;
 }
 
-/** The words of a shell that call `slipway ctl` for this system. */
-export function ctlCommand({ serverUrl, tokenFile, programDirectory }: CtlAddress): string {
-  const slipway = shellWord(shortPath(join(programDirectory, 'bin/slipway')));
-  return `${slipway} ctl --url ${serverUrl} --token-file ${shellWord(shortPath(tokenFile))}`;
+/** The line of a shell after which `slipway ctl` calls this system. */
+export function exportLine({ serverUrl, tokenFile }: CtlAddress): string {
+  return `export SLIPWAY_CTL_URL=${serverUrl} SLIPWAY_CTL_TOKEN_FILE=${shellWord(shortPath(tokenFile))}`;
+}
+
+/** The program `slipway` as a word of a shell. */
+export function slipwayCommand({ programDirectory }: CtlAddress): string {
+  return shellWord(shortPath(join(programDirectory, 'bin/slipway')));
 }
 
 /** The path from the current folder if the file is below it, else the absolute one. */

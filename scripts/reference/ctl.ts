@@ -1,6 +1,7 @@
 import { CTL_COMMANDS } from '../../src/cli/ctl/ctl-commands.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from '../../src/cli/ctl/ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from '../../src/cli/ctl/ctl-options.ts';
+import { sentenceOf } from '../../src/platform/terminal/help-columns.ts';
 import { table } from './markdown.ts';
 
 /** docs/reference/ctl.md */
@@ -11,8 +12,7 @@ export function renderCtlPage(): string {
       rows.map(([option, text]) => [`\`${option}\``, text]),
     );
   const commands = CTL_COMMANDS.map(({ name, synopsis = '', summary, optionTexts = [] }) => {
-    const sentence = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
-    const text = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\n${sentence}`;
+    const text = `## \`${`${name} ${synopsis}`.trimEnd()}\`\n\n${sentenceOf(summary)}`;
     return optionTexts.length === 0 ? text : `${text}\n\n${options(optionTexts)}`;
   });
   const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name) => [
@@ -86,11 +86,11 @@ without a look at them.
 
 ## Actions
 
-\`actions\` lists the actions, and \`run ACTION --help\` shows the fields of one. A destructive action shows what it takes away and
-asks. Without a terminal it needs \`--yes\`; without it nothing is sent and the exit code is 2.
+\`actions\` lists the actions, and \`run ACTION --help\` shows the fields of one. A destructive action shows what it would
+change and asks. Without a terminal it needs \`--yes\`; without it nothing is sent and the exit code is 2.
 
 With \`--dry-run\` nothing is changed. The actions whose \`args\` take \`dry_run=true\` are tried by the daemon, and the result is
-shown. For the others the body is checked, the things that would be taken away are shown, and nothing is sent.
+shown. For the others the body is checked, what would be removed or stopped is shown, and nothing is sent.
 
 Every action is sent with an \`Idempotency-Key\`. If its outcome is unknown (exit code 3 or 5), the message names the key.
 Retry with \`--idempotency-key\`; the action then runs only once.

@@ -3,7 +3,7 @@ import { createDaemonMetrics } from '../../src/daemon/metrics.ts';
 import { createOperatorMetrics } from '../../src/operator/metrics.ts';
 import { systemClock } from '../../src/platform/process/clock.ts';
 import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';
-import { createCdnMetrics } from '../../src/server/bytes/cdn-metrics.ts';
+import { createBytePathMetrics } from '../../src/server/bytes/byte-path-metrics.ts';
 import { registerConnectionMetrics } from '../../src/server/connection-metrics.ts';
 import { createTokenMetrics } from '../../src/server/http/token-metrics.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
@@ -52,7 +52,7 @@ function unread(): never {
 function serverMetrics(): Registry {
   const registry = new Registry();
   createServerMetrics(registry).observe({ ...UNREAD_SERVING }, unread);
-  createCdnMetrics(registry, { inFlightBytes: unread, openDescriptors: unread, cachedBytes: unread });
+  createBytePathMetrics(registry, { inFlightBytes: unread, openDescriptors: unread, cachedBytes: unread });
   createScrubMetrics(registry, { count: () => 0 });
   createAdminMetrics(registry);
   createTokenMetrics(registry, [null]);

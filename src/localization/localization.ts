@@ -13,7 +13,7 @@ import type { HashPool } from '../platform/hashing/digests.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import type { SecretMask } from '../platform/logging/secret-mask.ts';
 import type { Clock } from '../platform/process/clock.ts';
-import { localizedStatusOf } from '../releases/reports.ts';
+import { localizedStatusOf } from './localized/localized-status.ts';
 import type { ReleaseRepository } from '../releases/records/release-repository.ts';
 import type { Releases } from '../releases/releases.ts';
 import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';

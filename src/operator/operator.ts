@@ -14,10 +14,10 @@ import { createLeaderElection, type LeaderElection } from './election/leader-ele
 import { alwaysLeading, LeadershipLost } from './election/leadership.ts';
 import { collectionsOf } from './kubernetes/collections.ts';
 import type { ReleaseChannel } from './kubernetes/objects.ts';
-import { PermissionBook } from './kubernetes/permission-book.ts';
+import { MissingPermissions } from './kubernetes/missing-permissions.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
 import { createAdminTokens } from './pods/admin-tokens.ts';
-import { createEvidenceBook } from './pods/evidence-book.ts';
+import { createPodHealthCache } from './pods/pod-health.ts';
 import { createServerClient, type ServerClient } from './pods/server-client.ts';
 import { edgesOfServer, serverPods } from './pods/server-pods.ts';
 import type { EdgesOf, PodsOf } from './reconcile/observer.ts';
@@ -122,8 +122,8 @@ function assembleOperator(
   const { call } = connection;
   const userAgent = `slipway-operator/${options.version}`;
   const client = createServerClient(config.pods.timeoutMs, userAgent);
-  const permissions = new PermissionBook(logger);
-  const evidence = createEvidenceBook({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
+  const permissions = new MissingPermissions(logger);
+  const evidence = createPodHealthCache({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
   const tokens = createAdminTokens({ secrets: connection.api(CoreV1Api), call, permissions, clock });
   const awaited = new Set(['caches', ...(config.election.enabled ? ['election'] : [])]);
   const startWithout = (reason: string): void => {

@@ -22,7 +22,7 @@ import { createStoreWatch } from './checks/store-watch.ts';
 import { createStoredObjectInspector, type StoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
 import { createStorageMeter, type StorageMeter } from './cleanup/storage-use.ts';
-import { releaseJobs } from './implemented-jobs.ts';
+import { implementReleaseJobs } from './implement-release-jobs.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
 import { describeMirrored, originLimits, originMakesCurrent } from './mirror/origin-state.ts';
@@ -121,7 +121,7 @@ export function openReleases(options: ReleasesOptions): Releases {
     return syncStateOf(engine.historyOf(SYNC_JOB.kind), ...planned);
   };
   return {
-    jobs: releaseJobs(parts, upstream, recovery),
+    jobs: implementReleaseJobs(parts, upstream, recovery),
     reports: releaseReports(parts, { upstream, syncState, crashLoop: options.crashLoop }),
     actions: releaseActions(parts, upstream),
     attestation: attestor,

@@ -10,7 +10,7 @@ import type { Logger } from '../platform/logging/logging.ts';
 import { receiveTrace, withTrace } from '../platform/logging/trace.ts';
 import { requestId } from '../platform/process/ids.ts';
 import { adminTemplateOf } from './admin/admin-paths.ts';
-import type { CdnHandler } from './bytes/cdn-handler.ts';
+import type { BytePathHandler } from './bytes/byte-path-handler.ts';
 import { CONSOLE_PATH, isConsolePath } from './console/console-router.ts';
 import { addCorsFields, type Cors } from './http/cors.ts';
 import { contextOf, failRequest, setContext, type Exchange, type RequestContext } from './http/exchange.ts';
@@ -20,7 +20,7 @@ import { splitTarget, withPlainHost, type RequestTarget } from './http/request-t
 import type { TokenVerifier } from './http/token-verifier.ts';
 
 interface ServerAppOptions {
-  readonly cdn: CdnHandler;
+  readonly cdn: BytePathHandler;
   readonly cdnHost: string;
   /** The router of each surface, in the order in which they are asked. */
   readonly surfaces: readonly Router[];

@@ -19,8 +19,8 @@ import { createAdminRouter } from './admin/admin-router.ts';
 import type { DaemonProxy } from './admin/daemon-proxy.ts';
 import { createServerChecks } from './admin/server-checks.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
-import { createCdnHandler, type CdnHandler } from './bytes/cdn-handler.ts';
-import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
+import { createBytePathHandler, type BytePathHandler } from './bytes/byte-path-handler.ts';
+import { DEFAULT_CDN_LIMITS } from './bytes/byte-path-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import { tokenSources } from './config/token-sources.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
@@ -81,7 +81,7 @@ interface ServerState {
 /** A server before it runs. */
 export interface AssembledServer extends ServerState {
   readonly listener: RequestListener;
-  readonly cdn: CdnHandler;
+  readonly cdn: BytePathHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
 }
@@ -100,7 +100,7 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
   const cors = createCors(config.cors.origins);
   const tokens = assembleTokens(config, parts);
   const publicTokens = config.auth.public === 'token' ? tokens : null;
-  const cdn = createCdnHandler({
+  const cdn = createBytePathHandler({
     serving,
     root: config.snapshot.root,
     cdnHost: config.cdn.host,

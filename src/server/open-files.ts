@@ -1,5 +1,5 @@
 import type { OpenFilesNeed } from '../platform/process/open-files.ts';
-import { DEFAULT_CDN_LIMITS } from './bytes/cdn-limits.ts';
+import { DEFAULT_CDN_LIMITS } from './bytes/byte-path-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 
 /** The ports, the daemon, the log, the manifest, and a few clients. */

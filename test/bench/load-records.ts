@@ -1,7 +1,7 @@
-import { openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
-import type { ConfirmRequest } from '../../src/localization/memory/store/memory-changes.ts';
-import { createWritableStore } from '../../src/localization/memory/store/memory-store.ts';
-import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
+import { memoryIn, openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
+import { type ConfirmRequest, confirmRecords } from '../../src/localization/memory/store/memory-changes.ts';
+import { type ProposedRecord, proposeRecords } from '../../src/localization/memory/store/memory-writer.ts';
+import { indexTexts } from '../../src/localization/memory/store/text-index.ts';
 
 /** Records to load. */
 export interface LoadedRecords {
@@ -22,16 +22,19 @@ export function loadRecords(path: string, { count, recordOf, isTrusted }: Loaded
   try {
     database.prepare('PRAGMA synchronous = OFF').run();
     database.prepare(`PRAGMA cache_size = -${CACHE_KIBIBYTES}`).run();
-    const store = createWritableStore(database);
+    const store = memoryIn(database);
     for (let first = 0; first < count; first += BATCH_RECORDS) {
       const indexes = Array.from({ length: Math.min(BATCH_RECORDS, count - first) }, (_, at) => first + at);
       const records = indexes.map(recordOf);
       const trusted = records.filter((_, at) => isTrusted(first + at));
       // One transaction for all: a transaction of its own would set the waiting for the disk again.
       database.transaction(() => {
-        store.propose(records, 1);
-        store.confirmAll(trusted.map(({ record_id }) => confirmationOf(record_id)));
-        store.indexTexts(BATCH_RECORDS);
+        proposeRecords(store, records, 1);
+        confirmRecords(
+          store,
+          trusted.map(({ record_id }) => confirmationOf(record_id)),
+        );
+        indexTexts(store, BATCH_RECORDS);
       });
     }
   } finally {

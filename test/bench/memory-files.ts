@@ -4,8 +4,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
-import { createWritableStore } from '../../src/localization/memory/store/memory-store.ts';
+import { memoryIn, openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
 import { MEMORY_FORMATS } from '../../src/exchange/memory/memory-formats.ts';
 import type { ReadMemoryRecord } from '../../src/exchange/tmx/tmx-record.ts';
 import { memoryRecord } from '../support/memory-records.ts';
@@ -14,6 +13,8 @@ import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { sentenceOf } from './japanese-texts.ts';
 import { medianOf, runPairedRounds } from './paired-rounds.ts';
 import { ownSeconds } from './processor-time.ts';
+import { importRecords } from '../../src/localization/memory/store/memory-import.ts';
+import { indexTexts } from '../../src/localization/memory/store/text-index.ts';
 
 const SCRIPT = resolve(import.meta.dirname, '../support/translate-files.py');
 const RECORDS = 50_000;
@@ -76,7 +77,7 @@ async function parse(path: string, records: number): Promise<number> {
 /** Processor seconds that reading the file, and storing and indexing its records, take. */
 async function store(path: string, workDirectory: string): Promise<number> {
   const database = openMainMemory(join(workDirectory, 'import.db'));
-  const memory = createWritableStore(database);
+  const memory = memoryIn(database);
   const note = { reviewer: '', reason: 'bench', at: 1 };
   try {
     const start = ownSeconds(process.pid);
@@ -89,7 +90,7 @@ async function store(path: string, workDirectory: string): Promise<number> {
         provenance: { ...provenance, origin: 'import' as const },
         isTrusted: false,
       }));
-      memory.importRecords({ records: imported, note, isDryRun: false });
+      importRecords(memory, { records: imported, note, isDryRun: false });
       batch = [];
     };
     for await (const record of readRecords(path)) {
@@ -97,7 +98,7 @@ async function store(path: string, workDirectory: string): Promise<number> {
       if (batch.length === BATCH_RECORDS) flush();
     }
     flush();
-    while (memory.indexTexts(INDEXED_TOGETHER) > 0);
+    while (indexTexts(memory, INDEXED_TOGETHER) > 0);
     return ownSeconds(process.pid) - start;
   } finally {
     database.close();

@@ -1,14 +1,23 @@
 import { join } from 'node:path';
 import process from 'node:process';
-import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
-import { openMainMemory } from '../../src/localization/memory/store/memory-database.ts';
-import type { MemoryLookup } from '../../src/localization/memory/store/memory-lookup.ts';
-import { createWritableStore, type WritableStore } from '../../src/localization/memory/store/memory-store.ts';
+import { type ProposedRecord, proposeRecords } from '../../src/localization/memory/store/memory-writer.ts';
+import {
+  memoryIn,
+  openMainMemory,
+  type MainMemory,
+} from '../../src/localization/memory/store/memory-database.ts';
+import {
+  type MemoryLookup,
+  findMatches,
+  findAllMatches,
+} from '../../src/localization/memory/store/memory-lookup.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
 import { createRandom, sentenceOf } from './japanese-texts.ts';
 import { confirmationOf, loadRecords } from './load-records.ts';
 import { median, quantile } from './statistics.ts';
 import { textPeers, writeTexts } from './text-peers.ts';
+import { confirmRecords } from '../../src/localization/memory/store/memory-changes.ts';
+import { indexTexts } from '../../src/localization/memory/store/text-index.ts';
 
 const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
 const BATCH_RECORDS = 200;
@@ -32,7 +41,7 @@ export async function run({ rounds, quick, workDirectory }: BenchOptions): Promi
   const measured = Math.min(records, MEASURED_PROPOSALS);
   loadRecords(path, { count: records - measured, recordOf, isTrusted });
   const database = openMainMemory(path);
-  const store = createWritableStore(database);
+  const store = memoryIn(database);
   try {
     const proposed = proposedPerSecond(store, records - measured, measured);
     const indexed = indexedPerSecond(store);
@@ -137,18 +146,19 @@ function rateOf(work: () => number): Rate {
 }
 
 /** Proposals in batches of the daemon's size. */
-function proposedPerSecond(store: WritableStore, first: number, count: number): Rate {
+function proposedPerSecond(store: MainMemory, first: number, count: number): Rate {
   const records = Array.from({ length: count }, (_, index) => recordOf(first + index));
   return rateOf(() => {
-    for (let at = 0; at < count; at += BATCH_RECORDS) store.propose(records.slice(at, at + BATCH_RECORDS), 1);
+    for (let at = 0; at < count; at += BATCH_RECORDS)
+      proposeRecords(store, records.slice(at, at + BATCH_RECORDS), 1);
     return count;
   });
 }
 
-function indexedPerSecond(store: WritableStore): Rate {
+function indexedPerSecond(store: MainMemory): Rate {
   return rateOf(() => {
     let count = 0;
-    for (let step = store.indexTexts(INDEXED_TOGETHER); step > 0; step = store.indexTexts(INDEXED_TOGETHER))
+    for (let step = indexTexts(store, INDEXED_TOGETHER); step > 0; step = indexTexts(store, INDEXED_TOGETHER))
       count += step;
     return count;
   });
@@ -158,19 +168,22 @@ function isTrusted(index: number): boolean {
   return index % TRUSTED_EVERY === 0;
 }
 
-function confirmFrom(store: WritableStore, first: number, end: number): void {
+function confirmFrom(store: MainMemory, first: number, end: number): void {
   const indexes = Array.from({ length: end - first }, (_, at) => first + at).filter(isTrusted);
-  store.confirmAll(indexes.map((index) => confirmationOf(idOf(index))));
+  confirmRecords(
+    store,
+    indexes.map((index) => confirmationOf(idOf(index))),
+  );
 }
 
-function exactRate(store: WritableStore, records: number, round: number): Rate {
+function exactRate(store: MainMemory, records: number, round: number): Rate {
   const random = createRandom(round);
   const lookups = Array.from({ length: EXACT_LOOKUPS }, () =>
     lookupOf(sentenceOf(Math.floor((random() * records) / TRUSTED_EVERY) * TRUSTED_EVERY), 'exact'),
   );
   return rateOf(() => {
     for (let first = 0; first < EXACT_LOOKUPS; first += BATCH_LOOKUPS) {
-      const found = store.findAll(lookups.slice(first, first + BATCH_LOOKUPS));
+      const found = findAllMatches(store, lookups.slice(first, first + BATCH_LOOKUPS));
       if (found.some((matches) => matches.length === 0)) throw new Error('a record was not found');
     }
     return EXACT_LOOKUPS;
@@ -179,7 +192,7 @@ function exactRate(store: WritableStore, records: number, round: number): Rate {
 
 /** The milliseconds of each lookup, and the rate of all. */
 function fuzzyTimes(
-  store: WritableStore,
+  store: MainMemory,
   records: number,
   round: number,
 ): { readonly each: readonly number[]; readonly rate: Rate } {
@@ -203,17 +216,17 @@ function queriesOf(records: number, seed: number, count: number): string[] {
 }
 
 function timedFind(
-  store: WritableStore,
+  store: MainMemory,
   query: string,
 ): { readonly ms: number; readonly ids: readonly string[] } {
   const start = performance.now();
-  const matches = store.find(lookupOf(query, 'all'));
+  const matches = findMatches(store, lookupOf(query, 'all'));
   return { ms: performance.now() - start, ids: matches.map(({ record }) => record.record_id) };
 }
 
 /** The same queries for us and for RapidFuzz, which compares with every record. */
 async function againstRapidFuzz(
-  store: WritableStore,
+  store: MainMemory,
   records: number,
   workDirectory: string,
 ): Promise<{ readonly ratio: number; readonly found: number; readonly peerMs: number } | null> {

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openMainGlossary } from '../../src/localization/glossary/store/glossary-database.ts';
-import { createGlossaryWriter } from '../../src/localization/glossary/store/glossary-writer.ts';
+import { glossaryIn, openMainGlossary } from '../../src/localization/glossary/store/glossary-database.ts';
+import { addTerm } from '../../src/localization/glossary/store/glossary-writer.ts';
 import { processFigures } from '../support/process-figures.ts';
 import { writeTextRelease } from '../support/text-release.ts';
 import { until } from '../support/until.ts';
@@ -128,11 +128,11 @@ async function untilBuilt(site: SlipwaySite, units: number): Promise<void> {
 async function writeGlossary(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const database = openMainGlossary(join(folder, 'bench.db'));
-  const writer = createGlossaryWriter(database);
+  const glossary = glossaryIn(database);
   const common = ['学校', '友達', '先生', '先輩', '夜明け'];
   for (let at = 0; at < TERMS; at += 1) {
     const known = common[at];
-    writer.add({
+    addTerm(glossary, {
       termId: `gt_${at}`,
       status: 'approved',
       now: 1,

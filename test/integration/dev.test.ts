@@ -95,9 +95,11 @@ async function readSummary(data: string): Promise<DevSummary> {
  */
 async function pasteLines({ directory, env }: Checkout, output: string): Promise<Map<string, string>> {
   const [, after = ''] = output.split('\nTry:\n');
+  const [[, first = ''] = [], ...lines] = after.matchAll(/^ {2}(\S.*)$/gm);
+  expect(first).toMatch(/^export SLIPWAY_CTL_URL=\S+ SLIPWAY_CTL_TOKEN_FILE=\S.*$/);
   const printed = new Map<string, string>();
-  for (const [, line = ''] of after.matchAll(/^ {2}(\S.*)$/gm)) {
-    const { stdout } = await run('sh', ['-c', line], { cwd: directory, env });
+  for (const [, line = ''] of lines) {
+    const { stdout } = await run('sh', ['-c', `${first}\n${line}`], { cwd: directory, env });
     expect(stdout, line).not.toBe('');
     printed.set(line, stdout);
   }
@@ -232,23 +234,23 @@ async function expectPastedLines(checkout: Checkout, first: DevRun, data: string
     expect.stringMatching(/^curl .*readyz/),
     expect.stringMatching(/^curl .*distribution/),
     expect.stringMatching(/^curl .* -r 0-99/),
-    expect.stringMatching(/^bin\/slipway ctl .* status$/),
-    expect.stringMatching(/^bin\/slipway ctl .* tasks$/),
-    expect.stringMatching(/^bin\/slipway ctl .* run sync --wait$/),
-    expect.stringMatching(/^bin\/slipway ctl .* report parse.status$/),
-    expect.stringMatching(/^bin\/slipway ctl .* report parse.text_units limit=2$/),
+    expect.stringMatching(/^bin\/slipway ctl status$/),
+    expect.stringMatching(/^bin\/slipway ctl tasks$/),
+    expect.stringMatching(/^bin\/slipway ctl run sync --wait$/),
+    expect.stringMatching(/^bin\/slipway ctl report parse.status$/),
+    expect.stringMatching(/^bin\/slipway ctl report parse.text_units limit=2$/),
     expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
-    expect.stringMatching(/^bin\/slipway ctl .* texts diff \S+-r89_demo \S+-r90_demo$/),
-    expect.stringMatching(/^bin\/slipway ctl .* translations status$/),
+    expect.stringMatching(/^bin\/slipway ctl texts diff \S+-r89_demo \S+-r90_demo$/),
+    expect.stringMatching(/^bin\/slipway ctl translations status$/),
     expect.stringMatching(
-      /^bin\/slipway ctl .* translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
+      /^bin\/slipway ctl translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
     ),
     expect.stringMatching(/^curl .*r90_demo-l\d+\/TableBundles\/Localize000\.csv' \| grep 老师$/),
     expect.stringMatching(/^curl .*\.bundle' && bin\/slipway parse .*patched\.bundle\S* --limit 3$/),
     expect.stringMatching(/^bin\/slipway verify /),
   ]);
   expect(first.output()).toContain(
-    'It also serves the localized release 1.67.412528-r90_demo-l1. Its texts are at least `translated` (localized.minState).\n',
+    'It also serves the localized release 1.67.412528-r90_demo-l1. It replaces the texts whose translation is at least\n`translated`',
   );
   const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
   const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(
@@ -270,9 +272,8 @@ async function expectThirdPlayed(
   data: string,
 ): Promise<void> {
   expect(played.code).toBe(0);
-  expect(played.output).toContain('Slipway serves release 1.67.412528-r91_demo');
   expect(played.output).toContain(
-    'The localized release 1.67.412528-r91_demo-l1 was published automatically.',
+    'Slipway serves release 1.67.412528-r91_demo\nThe localized release 1.67.412528-r91_demo-l1 was published automatically.\n',
   );
   expect(played.output).toMatch(
     /^new +Windows_PatchPack\/scenario-chapter6_assets_all_[0-9a-f]{32}\.bundle$/m,

@@ -8,6 +8,7 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
+import { proposeRecords } from '../../src/localization/memory/store/memory-writer.ts';
 
 const TOKEN = 'memory-token-4711';
 
@@ -55,7 +56,7 @@ describe('the Translation Memory', () => {
     const { system, ask } = await world((main) => {
       const files = new MemoryFiles({ main, root: main });
       trust(files, first);
-      files.write(null, (store) => store.propose([second], 100));
+      files.write(null, (store) => proposeRecords(store, [second], 100));
       files.close();
     });
     expect(await ask(QUERY)).toMatchObject([

@@ -7,6 +7,8 @@ import { sharedFixture } from '../support/shared-fixture.ts';
 import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';
 import { until } from '../support/until.ts';
 import { startWorkerSystem } from '../support/worker-system.ts';
+import { proposeRecords } from '../../src/localization/memory/store/memory-writer.ts';
+import { confirmRecord } from '../../src/localization/memory/store/memory-changes.ts';
 
 const TRANSLATIONS: Readonly<Record<string, string>> = {
   おはよう: '早上好',
@@ -80,10 +82,10 @@ describe('a run of workers in a running daemon', () => {
     await mkdir(root, { recursive: true });
     const files = new MemoryFiles({ main: join(root, 'other.db'), root });
     const record = proposal('はい', '是');
-    files.write(null, (store) => store.propose([record], 1));
+    files.write(null, (store) => proposeRecords(store, [record], 1));
     const note = { reviewer: 'r', reason: null, at: 2 };
     const confirmed = files.write(null, (store) =>
-      store.confirm({ ...note, record_id: record.record_id, supersede_record_id: null, force: false }),
+      confirmRecord(store, { ...note, record_id: record.record_id, supersede_record_id: null, force: false }),
     );
     expect(confirmed.ok).toBe(true);
     files.close();

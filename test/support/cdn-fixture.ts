@@ -12,8 +12,8 @@ import type { ManifestEntry } from '../../src/domain/release/manifest.ts';
 import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { createLogger, createSilentLogger } from '../../src/platform/logging/logging.ts';
-import { createCdnHandler, type CdnHandler } from '../../src/server/bytes/cdn-handler.ts';
-import { DEFAULT_CDN_LIMITS, type CdnLimits } from '../../src/server/bytes/cdn-limits.ts';
+import { createBytePathHandler, type BytePathHandler } from '../../src/server/bytes/byte-path-handler.ts';
+import { DEFAULT_CDN_LIMITS, type BytePathLimits } from '../../src/server/bytes/byte-path-limits.ts';
 import { createObjectSource, type ObjectSource } from '../../src/snapshot/objects/object-source.ts';
 import { blockListPath, objectPath } from '../../src/snapshot/volume/layout.ts';
 import { destinationOf, FakeServing, fakeRelease } from '../fakes/fake-serving.ts';
@@ -29,7 +29,7 @@ export interface CdnFixture {
   readonly port: number;
   readonly serving: FakeServing;
   readonly registry: Registry;
-  readonly handler: CdnHandler;
+  readonly handler: BytePathHandler;
   readonly server: Server;
   /** Reads of the volume so far, as `start-end`. */
   readonly reads: string[];
@@ -78,7 +78,7 @@ export async function storeObject(
 /** Starts a byte path that serves nothing yet. Everything stops with the running test. */
 export async function startCdn(
   options: {
-    readonly limits?: Partial<CdnLimits>;
+    readonly limits?: Partial<BytePathLimits>;
     readonly clock?: Clock;
     readonly source?: (root: string) => ObjectSource;
     /** Receives each line of the log. */
@@ -90,7 +90,7 @@ export async function startCdn(
   const registry = new Registry();
   const source = (options.source ?? createObjectSource)(root);
   const reads: string[] = [];
-  const handler = createCdnHandler({
+  const handler = createBytePathHandler({
     serving,
     root,
     cdnHost: CDN_HOST,

@@ -1,8 +1,10 @@
 import type { Page, Route } from 'playwright-core';
-import { REPORT_PATHS } from '../../src/cli/ctl/reports.ts';
+import { REPORT_OPERATIONS } from '../../src/cli/ctl/reports.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 
-const NAMES: ReadonlyMap<string, ReportName> = new Map([...REPORT_PATHS].map(([name, path]) => [path, name]));
+const NAMES: ReadonlyMap<string, ReportName> = new Map(
+  [...REPORT_OPERATIONS].map(([name, { path }]) => [path, name]),
+);
 
 /** Answers a request for a report in the place of the service. */
 export type ReportAnswer = (route: Route, name: ReportName) => Promise<void>;

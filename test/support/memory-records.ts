@@ -1,10 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { MemoryFiles, type MemoryPaths } from '../../src/localization/memory/store/memory-files.ts';
 import type { MemoryLookup } from '../../src/localization/memory/store/memory-lookup.ts';
-import type { ProposedRecord } from '../../src/localization/memory/store/memory-writer.ts';
+import { type ProposedRecord, proposeRecords } from '../../src/localization/memory/store/memory-writer.ts';
 import { join } from 'node:path';
 import type { MemoryRecord } from '../../src/domain/memory/memory-record.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+import { confirmRecord } from '../../src/localization/memory/store/memory-changes.ts';
 
 /** The languages of the records of tests. */
 export const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
@@ -81,7 +82,7 @@ export async function memoryFiles(): Promise<{ readonly files: MemoryFiles; read
 /** Proposes translations and makes them trusted; gives their ids. */
 export function trust(files: MemoryFiles, ...proposals: readonly ProposedRecord[]): string[] {
   return files.write(null, (store) => {
-    store.propose(proposals, 100);
+    proposeRecords(store, proposals, 100);
     return proposals.map(({ record_id }) => {
       const request = {
         record_id,
@@ -91,7 +92,7 @@ export function trust(files: MemoryFiles, ...proposals: readonly ProposedRecord[
         reason: 'test',
         at: 200,
       };
-      const confirmed = store.confirm(request);
+      const confirmed = confirmRecord(store, request);
       if (!confirmed.ok) throw new Error(confirmed.error.message);
       return record_id;
     });

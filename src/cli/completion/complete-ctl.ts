@@ -5,7 +5,7 @@ import { CTL_COMMANDS, findCtlCommand } from '../ctl/ctl-commands.ts';
 import type { CtlCommand } from '../ctl/ctl-context.ts';
 import { COMMON_OPTION_TEXTS, CTL_OPTIONS, longNameOf } from '../ctl/ctl-options.ts';
 import { SERVICE_OPTIONS } from '../ctl/ctl-target.ts';
-import { REPORT_PATHS } from '../ctl/reports.ts';
+import { REPORT_OPERATIONS } from '../ctl/reports.ts';
 import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './completion.ts';
 
 /**
@@ -76,7 +76,7 @@ interface Place {
 async function valuesOf(placeholder: string, { line, list }: Place): Promise<Completion> {
   if (placeholder.includes('|')) return wordsOnly(placeholder.split('|'));
   if (placeholder === 'FILE' || placeholder === 'DIR') return FILES;
-  if (placeholder === 'REPORT') return wordsOnly([...REPORT_PATHS.keys()]);
+  if (placeholder === 'REPORT') return wordsOnly([...REPORT_OPERATIONS.keys()]);
   if (placeholder === 'ACTION') {
     const candidates = CONTROL_ACTIONS.map((action) => ({
       value: action,

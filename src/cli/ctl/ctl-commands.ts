@@ -1,5 +1,5 @@
 import { CONTEXT_COMMANDS } from './contexts/context-commands.ts';
-import { HELP_WIDTH, helpColumns, wrapText } from '../../platform/terminal/help-columns.ts';
+import { HELP_WIDTH, helpColumns, sentenceOf, wrapText } from '../../platform/terminal/help-columns.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
 import { COMMON_OPTION_TEXTS } from './ctl-options.ts';
@@ -55,7 +55,7 @@ export function renderCtlHelp(program: string, command: CtlCommand | null): stri
       `Usage: ${program} ${name} ${synopsis}`.trimEnd(),
       HELP_WIDTH - USAGE_INDENT.length,
     ).join(`\n${USAGE_INDENT}`);
-    const about = wrapText(`${summary}.`, HELP_WIDTH).join('\n');
+    const about = wrapText(sentenceOf(summary), HELP_WIDTH).join('\n');
     return `${usage}\n\n${about}\n${options}\n${program} --help lists the options of every command.\n`;
   }
   const exits = (Object.keys(CTL_EXITS) as Array<keyof typeof CTL_EXITS>).map((name): [string, string] => [
@@ -72,6 +72,6 @@ Exit codes:
 ${helpColumns(exits)}`;
 }
 
-function usageRow({ name, synopsis, summary }: CtlCommand): [string, string] {
+function usageRow({ name, synopsis = '', summary }: CtlCommand): [string, string] {
   return [`${name} ${synopsis}`.trimEnd(), summary];
 }

@@ -12,7 +12,7 @@ import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { isDataFormat, viewOf } from './output/view.ts';
 import { printAnswer, printData } from './output/print-answer.ts';
-import { readReport, REPORT_PATHS, reportPath, given, show } from './reports.ts';
+import { readReport, REPORT_OPERATIONS, reportPath, given, show } from './reports.ts';
 import {
   latestFirst,
   renderDoctor,
@@ -29,7 +29,11 @@ import { WATCH_TEXTS } from './watch.ts';
 
 const MAX_TASKS = 500;
 
-const REPORT_NAMES = [...REPORT_PATHS.keys()];
+/** Each report with its parameters. */
+const REPORT_TEXTS = [...REPORT_OPERATIONS].map(([name, { summary }]): readonly [string, string] => {
+  const parameters = Object.keys(REPORTS[name].query.shape);
+  return [name, parameters.length === 0 ? summary : `${summary} Parameters: ${parameters.join(', ')}.`];
+});
 
 /** Kinds of the tasks that write damaged files again. */
 const REPAIRS: ReadonlySet<string> = new Set(['repair', 'damage-repair']);
@@ -187,13 +191,12 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
     synopsis: 'REPORT [parameter=value ...]',
     summary: 'prints any report of the daemon as JSON or YAML',
     words: [1, Infinity],
+    optionTexts: REPORT_TEXTS,
     run: async (context) => {
       const [name = '', ...words] = context.words;
       if (!isReportName(name)) {
-        throw new CtlFailure(
-          CTL_EXITS.usage,
-          `there is no report "${name}"${didYouMean(name, REPORT_NAMES)}`,
-        );
+        const hint = didYouMean(name, [...REPORT_OPERATIONS.keys()]) || '; "report --help" lists them';
+        throw new CtlFailure(CTL_EXITS.usage, `there is no report "${name}"${hint}`);
       }
       const answer = await context.api.get(reportPath(name), parametersOf(words));
       if (isDataFormat(context.output)) await printData(context, answer);

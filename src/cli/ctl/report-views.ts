@@ -43,7 +43,7 @@ export function renderReleases(
     { title: 'ENTRIES', cell: ({ manifest }) => String(manifest?.entry_count ?? '-') },
     { title: 'SIZE', cell: ({ manifest }) => (manifest === null ? '-' : textBytes(manifest.total_bytes)) },
     { title: 'BECAME CURRENT', cell: ({ published_at: at }) => textTime(at, now) },
-    { title: 'CHECKED', cell: ({ artifact_integrity: { checked_at: at } }) => textTime(at, now) },
+    { title: 'OLDEST CHECK', cell: ({ artifact_integrity: { checked_at: at } }) => textTime(at, now) },
     { title: 'DAMAGED', cell: ({ artifact_integrity: { damaged } }) => String(damaged) },
     { title: 'CREATED', cell: ({ created_at: at }) => textTime(at, now), wide: true },
     { title: 'BASE', cell: ({ base_release_id: base }) => base ?? '-', wide: true },

@@ -6,16 +6,20 @@ import type { CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { printAnswer, type AnswerText } from './output/print-answer.ts';
 
-/** The admin path of each report, from the operation table. Public routes change reports, so they are left out. */
-export const REPORT_PATHS: ReadonlyMap<ReportName, string> = new Map(
-  listOperations().flatMap(({ auth, daemon, path }): Array<[ReportName, string]> =>
-    auth === 'admin' && daemon !== undefined && 'report' in daemon ? [[daemon.report, path]] : [],
+type ReportOperation = { readonly path: string; readonly summary: string };
+
+/** The admin operation of each report. Public routes change reports, so they are left out. */
+export const REPORT_OPERATIONS: ReadonlyMap<ReportName, ReportOperation> = new Map(
+  listOperations().flatMap(({ auth, daemon, path, summary }): Array<[ReportName, ReportOperation]> =>
+    auth === 'admin' && daemon !== undefined && 'report' in daemon
+      ? [[daemon.report, { path, summary }]]
+      : [],
   ),
 );
 
 /** The path of one report. */
 export function reportPath(report: ReportName): string {
-  const path = REPORT_PATHS.get(report);
+  const path = REPORT_OPERATIONS.get(report)?.path;
   if (path === undefined) throw new Error(`no operation returns ${report}`);
   return path;
 }

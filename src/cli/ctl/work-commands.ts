@@ -34,7 +34,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations tasks',
     synopsis: '[--status NAME] [--destination GLOB] [--limit N] [--offset N]',
-    summary: 'lists translation tasks, those that newer ones have replaced last',
+    summary: 'lists translation tasks, superseded tasks last',
     hasNames: true,
     optionTexts: [
       [`--status ${TRANSLATION_STATUSES.join('|')}`, 'shows only tasks with this status'],

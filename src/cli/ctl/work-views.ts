@@ -1,5 +1,5 @@
 import { countText } from '../../domain/count-text.ts';
-import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
+import { LEFT_OUT_BLOCKERS, unitsOfState } from '../../domain/translation/left-out-blockers.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
 import type { ReportOf } from './reports.ts';
 import { textExcerpt, textFields, textTable, textTime } from '../../platform/terminal/text-table.ts';
@@ -29,13 +29,24 @@ export function renderCoverage(
     ['translated or accepted', shareOf(translated, units)],
     [
       'states',
-      `${countsText(byState)}${leftOut > 0 ? ` (${leftOut} of the blocked in files or tasks that are not published)` : ''}`,
+      `${countsText(byState)}${leftOut > 0 ? ` (${leftOut} in files or tasks that are not published)` : ''}`,
     ],
-    ...blockers.map(({ code, message, count }): [string, string] => [
-      LEFT_OUT_BLOCKERS.has(code) ? 'not published' : 'blocks publishing',
-      `${count} ${code}: ${message}`,
+    ...blockers.map((blocker): [string, string] => [
+      LEFT_OUT_BLOCKERS.has(blocker.code) ? 'not published' : 'blocks publishing',
+      blockerText(blocker, byState),
     ]),
   ]);
+}
+
+function blockerText(
+  blocker: TranslationStatus['publish_blockers'][number],
+  byState: TranslationStatus['coverage']['by_state'],
+): string {
+  const { code, message, count } = blocker;
+  const all = unitsOfState(blocker, byState);
+  return all === null
+    ? `${count} ${code}: ${message}`
+    : `${count} of ${all} ${code}: ${message}; the others are on hold, or in files or tasks that are not published`;
 }
 
 function unitsText({ units, skipped, excluded = 0 }: TranslationStatus['coverage']): string {
@@ -172,7 +183,8 @@ function whyOf(
 /** Renders one text unit, its translation and its history. */
 export function renderUnit({ items, total, translations, history }: TextUnits, { now }: View): string {
   const [unit] = items;
-  if (unit === undefined) return 'no text unit is at this place; compare it with parse.text_units\n';
+  if (unit === undefined)
+    return 'no text unit is at this place; list those of a file with "slipway ctl report parse.text_units path_pattern=FILE"\n';
   const fields = textFields([
     ['unit', unit.unit_id],
     ['place', `${placeText(unit)} ${unit.field_path ?? ''}`.trimEnd()],

@@ -114,7 +114,9 @@ function renderFindings(release: ReleaseReport): string[] {
  */
 function renderConclusion(report: VolumeReport): string {
   if (report.sound)
-    return report.complete ? 'sound' : 'sound as far as it could be checked: see NOT CHECKED above';
+    return report.complete
+      ? 'all releases intact'
+      : 'intact as far as it could be checked: see NOT CHECKED above';
   const damaged = report.releases.filter((release) => stateOf(release) === 'DAMAGED');
   if (damaged.length === 0 && report.releases.some((release) => stateOf(release) === 'DIFFERS')) {
     return 'NOT SOUND: a localized release differs from its base, and "repair" does not change that; publish it again under a new id, or report it';

@@ -215,7 +215,7 @@ function ActionJson({
       />
       <p class="help" id="action-json-help">
         {`The same with the command line: `}
-        <code>{`slipway ctl run ${name} --json '…'`}</code>
+        <code>{`slipway ctl run ${name} --body '…'`}</code>
       </p>
       {named.map(({ path, message }) => (
         <p class="problem" key={`${path} ${message}`}>

@@ -38,7 +38,7 @@ function Day({ history }: { readonly history: AdminIndex['history'] }): JSX.Elem
           format={(rate) => `${textBytes(Math.round(rate))}/s`}
           span={span}
         />
-        <Trend label="Client answers with 5xx" values={shares} format={percent} span={span} isTrouble />
+        <Trend label="5xx responses to clients" values={shares} format={percent} span={span} isTrouble />
       </div>
       <p class="muted">{recordText(history, now)}</p>
     </>

@@ -113,7 +113,7 @@ function remedyText(
   const freed = doctor?.storage?.reclaimable_bytes ?? 0;
   switch (action) {
     case 'sync':
-      return 'Sync now';
+      return 'Sync the upstream release';
     case 'verify':
       return 'Verify the release';
     case 'repair':

@@ -48,7 +48,9 @@ export function SyncPanel(): JSX.Element {
   const status = app.pool.state<TaskStatus | null>(KEY).value;
   // Where a sync is the remedy, the incident has its button.
   const isRemedy = currentVerdict(app).action === 'sync';
-  const tools = isRemedy ? null : <ActionButton request={{ action: 'sync' }}>Sync now</ActionButton>;
+  const tools = isRemedy ? null : (
+    <ActionButton request={{ action: 'sync' }}>Sync the upstream release</ActionButton>
+  );
   return (
     <Panel title="Sync" feed={feed} tools={tools} report="release.status">
       {({ sync }) => (

@@ -81,7 +81,7 @@ function measuredColumns(
     },
     {
       id: 'integrity',
-      head: 'Integrity',
+      head: 'Integrity (oldest check)',
       least: 170,
       grow: 1,
       cell: (row) => <Integrity release={row} />,

@@ -90,7 +90,7 @@ export function ReleaseButtons({
 function offerOf(app: App, release: ReleaseRow, status: ReleaseStatus | null): string | null {
   const isCurrent = release.state === 'current';
   if (canRollBack(release, status) && app.mayRun('localized-rollback'))
-    return isCurrent ? 'Take back …' : 'Roll back to this …';
+    return isCurrent ? 'Roll back …' : 'Roll back to this …';
   return isCurrent && release.channel === 'official' && app.mayRun('localized-publish')
     ? 'Publish a localization'
     : null;

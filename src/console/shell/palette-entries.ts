@@ -5,11 +5,13 @@ import type { App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { editorAddress, releaseAddress, taskAddress } from '../text/addresses.ts';
 import { words } from '../text/format.ts';
+import { bestMatches } from '../text/match.ts';
 import { readableText } from '../text/text-tokens.ts';
 import { SECTIONS, VIEWS } from './views.ts';
 
 const MAX_ROWS = 200;
 const MAX_UNITS = 8;
+const MAX_SHOWN = 12;
 
 const MAX_TEXT = 60;
 
@@ -18,6 +20,27 @@ export interface PaletteEntry {
   readonly kind: string;
   readonly text: string;
   readonly open: () => void;
+}
+
+/**
+ * The entries that match the text, best first. Pages and actions come before the things that they act on: the many tasks of an
+ * action would otherwise hide it.
+ *
+ * @param recent the entries that were opened last; they come first while nothing is typed
+ */
+export function matchEntries(
+  recent: readonly PaletteEntry[],
+  others: readonly PaletteEntry[],
+  text: string,
+): readonly PaletteEntry[] {
+  const all = [...recent, ...others.filter((entry) => !recent.some(({ id }) => id === entry.id))];
+  if (text.trim() === '') return all.slice(0, MAX_SHOWN);
+  const matching = bestMatches(all, text, {
+    textOf: ({ kind, text: name }) => `${name} ${kind}`,
+    limit: all.length,
+  });
+  const isFixed = ({ kind }: PaletteEntry): boolean => kind === 'Page' || kind === 'Action';
+  return [...matching.filter(isFixed), ...matching.filter((entry) => !isFixed(entry))].slice(0, MAX_SHOWN);
 }
 
 /** Pages, and actions that the token may run. */

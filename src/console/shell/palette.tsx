@@ -1,17 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../state/app.ts';
-import { bestMatches } from '../text/match.ts';
 import type { RecentEntries } from './page.ts';
 import {
   findUnits,
   fixedEntries,
   loadEntries,
+  matchEntries,
   type FoundUnits,
   type PaletteEntry,
 } from './palette-entries.ts';
 
-const MAX_SHOWN = 12;
 /** Pause in typing after which units are searched, milliseconds. */
 const SEARCH_AFTER_MS = 250;
 /** Fewer characters would match too many units. */
@@ -133,16 +132,12 @@ function useFound(
       leaving.abort();
     };
   }, [text]);
-  const found = useMemo(() => {
-    const last = recent.list;
-    const others = [...fixedEntries(app), ...(loaded ?? [])].filter(
-      (entry) => !last.some(({ id }) => id === entry.id),
-    );
-    const textOf = ({ kind, text: name }: PaletteEntry): string => `${name} ${kind}`;
-    return [
-      ...bestMatches([...last, ...others], text, { textOf, limit: MAX_SHOWN }),
+  const found = useMemo(
+    () => [
+      ...matchEntries(recent.list, [...fixedEntries(app), ...(loaded ?? [])], text),
       ...(units?.entries ?? []),
-    ];
-  }, [text, loaded, units]);
+    ],
+    [text, loaded, units],
+  );
   return { found, isLoading: loaded === null || units === null, isTruncated: units?.isTruncated === true };
 }

@@ -137,9 +137,7 @@ function PageHead(): JSX.Element {
   const tabs = tabsOf(entry.section);
   return (
     <div class="page-head">
-      <h1 tabIndex={-1} class={entry.hasOwnHead === true ? 'unseen' : ''}>
-        {entry.title}
-      </h1>
+      <h1 tabIndex={-1}>{entry.title}</h1>
       {tabs.length < 2 ? null : (
         <nav class="tabs" aria-label="Pages of this section">
           {tabs.map(({ id, title }) => (
@@ -173,7 +171,7 @@ function PageKeysDialog({ onClosed }: { readonly onClosed: () => void }): JSX.El
   return (
     <dialog class="page-keys" aria-labelledby="keys-title" ref={dialog} onClose={onClosed}>
       <div class="dialog-head">
-        <h2 id="keys-title">Keys of this page</h2>
+        <h2 id="keys-title">Keyboard shortcuts</h2>
         <Button class="plain" onClick={() => dialog.current?.close()}>
           Close
         </Button>

@@ -93,7 +93,7 @@ function Renewal(): JSX.Element | null {
   const app = useApp();
   const expiresAt = verdictState(app).value?.health.attestation?.expires_at;
   if (expiresAt === undefined) return null;
-  return <span class="muted">{`attested for ${duration(expiresAt - app.now())}`}</span>;
+  return <span class="muted">{`attestation valid for ${duration(expiresAt - app.now())}`}</span>;
 }
 
 const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);

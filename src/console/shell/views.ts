@@ -18,7 +18,6 @@ export interface ViewEntry {
   readonly section: SectionId;
   /** Reached from another page; no tab of the section leads to it. */
   readonly isInner?: boolean;
-  readonly hasOwnHead?: boolean;
   readonly load: () => Promise<View>;
 }
 
@@ -89,7 +88,7 @@ export const VIEWS: readonly ViewEntry[] = [
     'Translate a task',
     'translate',
     async () => (await import('../translate/editor/editor-view.tsx')).editorView,
-    { isInner: true, hasOwnHead: true },
+    INNER,
   ),
   page(
     'review',

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { LEFT_OUT_BLOCKERS } from '../../domain/translation/left-out-blockers.ts';
+import { LEFT_OUT_BLOCKERS, unitsOfState } from '../../domain/translation/left-out-blockers.ts';
 import type { Report } from '../api/wire.ts';
 import { Panel } from '../components/panel.tsx';
 import { Time, Badge, Empty, Prose } from '../components/text.tsx';
@@ -19,9 +19,9 @@ export function BlockersPanel(): JSX.Element {
   const work = handoff.value?.releases[0] ?? null;
   return (
     <Panel title="Blockers" feed={feed}>
-      {({ publish_blockers: blockers }) => (
+      {({ publish_blockers: blockers, coverage }) => (
         <>
-          <BlockerList blockers={blockers} />
+          <BlockerList blockers={blockers} byState={coverage.by_state} />
           {work === null ? null : <UnitLists work={work} />}
         </>
       )}
@@ -82,6 +82,7 @@ function UnitList({
 }
 
 type Blocker = Report<'translation.status'>['publish_blockers'][number];
+type ByState = Report<'translation.status'>['coverage']['by_state'];
 
 const UNITS: Readonly<Record<string, string>> = {
   qa_blocked: 'with findings that block them',
@@ -100,10 +101,18 @@ export function blockedText({
   blocked,
   blocked_left_out: leftOut,
 }: Report<'translation.status'>['coverage']): string {
-  return `${count(blocked)}${leftOut ? `, ${count(leftOut)} of them in files or tasks that are not published` : ''}`;
+  return leftOut
+    ? `${count(blocked)} (${leftOut === blocked ? '' : `${count(leftOut)} `}in ${leftOut === 1 ? 'a file or task that is' : 'files or tasks that are'} not published)`
+    : count(blocked);
 }
 
-function BlockerList({ blockers }: { readonly blockers: readonly Blocker[] }): JSX.Element {
+function BlockerList({
+  blockers,
+  byState,
+}: {
+  readonly blockers: readonly Blocker[];
+  readonly byState: ByState;
+}): JSX.Element {
   return (
     <>
       {blockers.every(isLeftOut) ? <Empty>Nothing prevents a publication.</Empty> : null}
@@ -111,22 +120,31 @@ function BlockerList({ blockers }: { readonly blockers: readonly Blocker[] }): J
         {blockers
           .toSorted((one, other) => Number(isLeftOut(one)) - Number(isLeftOut(other)))
           .map((blocker) => (
-            <BlockerRow blocker={blocker} key={blocker.code} />
+            <BlockerRow blocker={blocker} byState={byState} key={blocker.code} />
           ))}
       </ul>
     </>
   );
 }
 
-function BlockerRow({ blocker }: { readonly blocker: Blocker }): JSX.Element {
+function BlockerRow({
+  blocker,
+  byState,
+}: {
+  readonly blocker: Blocker;
+  readonly byState: ByState;
+}): JSX.Element {
   const { code, message, count: units, unit_state: state } = blocker;
   const ofUnits = UNITS[code];
+  const all = unitsOfState(blocker, byState);
+  const number = all === null ? counted(units, 'unit') : `${count(units)} of ${counted(all, 'unit')}`;
   const address = code === 'on_hold' ? '#/review' : state && `#/translate?unit_state=${state}`;
   return (
     <li>
       {isLeftOut(blocker) ? <Badge tone="warn">Left out</Badge> : <Badge tone="bad">Blocks</Badge>}{' '}
-      <strong>{ofUnits === undefined ? words(code) : counted(units, 'unit')}</strong>{' '}
-      <Prose text={ofUnits ?? message} /> {address && <a href={address}>Show them</a>}
+      <strong>{ofUnits === undefined ? words(code) : number}</strong> <Prose text={ofUnits ?? message} />
+      {all === null ? '' : `; the others are on hold, or in files or tasks that are not published`}{' '}
+      {address && <a href={address}>Show them</a>}
     </li>
   );
 }

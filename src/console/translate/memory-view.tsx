@@ -71,7 +71,7 @@ function Search(): JSX.Element {
     <div class="filtered-list">
       <FilterBar
         label="Search the Translation Memory"
-        filters={[{ kind: 'text', name: 'text', label: 'Text', hint: 'A text, or a part of one' }]}
+        filters={[{ kind: 'text', name: 'text', label: 'Text', hint: 'All or part of a text' }]}
         {...(isAsked && feed.value !== null
           ? { count: counted(found.length, 'match', 'matches') + bound }
           : {})}
@@ -175,7 +175,7 @@ function Conflicts(): JSX.Element {
           <Empty>No text has several trusted translations.</Empty>
         ) : (
           <>
-            <p class="muted">{`${counted(total, 'text has', 'texts have')} several trusted translations. Keep one of each.`}</p>
+            <p class="muted">{`${counted(total, 'text has', 'texts have')} several trusted translations. Choose the one to keep.`}</p>
             <ul class="rows">
               {groups.map((group) => (
                 <li key={group.identity}>
@@ -215,7 +215,7 @@ function Conflict({
             <p lang={record.target_language}>{record.target_text}</p>
             <p class="muted">
               <Origin record={record} />
-              {` · used ${count(record.use_count)}`}
+              {record.use_count === 0 ? ' · never used' : ` · used ${counted(record.use_count, 'time')}`}
             </p>
             <ActionButton
               request={{
@@ -241,14 +241,14 @@ function Summary(): JSX.Element {
   const feed = reportState(useApp(), 'translation.memory.summary');
   const states = useApp().contract.vocabulary.memory_state;
   return (
-    <Panel title="Records by pair of languages" feed={feed}>
+    <Panel title="Records by language pair" feed={feed}>
       {({ available, reason, pairs }) => {
         if (!available) return <Empty>{`The Translation Memory is not available: ${reason ?? ''}.`}</Empty>;
         if (pairs.length === 0)
           return <Empty>It is empty. Import a TMX file, or proofread translations.</Empty>;
         return (
           <Table
-            caption="Records by pair of languages"
+            caption="Records by language pair"
             rows={pairs}
             keyOf={(pair) => `${pair.source_language} ${pair.target_language}`}
             columns={[

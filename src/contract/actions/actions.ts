@@ -1,11 +1,12 @@
 import type { ActionDefinition } from './action-definition.ts';
+import { DAEMON_ACTIONS } from './actions-daemon.ts';
 import { RELEASE_ACTIONS } from './actions-releases.ts';
 import { TRANSLATION_ACTIONS } from './actions-translation.ts';
 
 /** Fields that every action accepts and records on its task. */
 export const AUDIT_FIELDS = ['reviewer', 'reason'] as const;
 
-const ACTIONS = { ...RELEASE_ACTIONS, ...TRANSLATION_ACTIONS } as const satisfies Record<
+const ACTIONS = { ...DAEMON_ACTIONS, ...RELEASE_ACTIONS, ...TRANSLATION_ACTIONS } as const satisfies Record<
   string,
   ActionDefinition
 >;

@@ -7,7 +7,7 @@ export const PUBLISH_ARGUMENTS = z
   .strictObject({
     dry_run: flag.meta({
       title: 'Dry run',
-      description: 'Only says what would be published and what prevents it.',
+      description: 'Only shows what would be published and what prevents it.',
     }),
     min_state: word(PUBLISHABLE_STATES).meta({
       title: 'Lowest state of a text',

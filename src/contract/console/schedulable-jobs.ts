@@ -37,7 +37,7 @@ const file = text.meta({
   title: 'File',
   description: 'A file of the exchange folder, relative to `exchange.root`.',
 });
-const dryRun = flag.meta({ title: 'Dry run', description: 'Only says what would happen.' });
+const dryRun = flag.meta({ title: 'Dry run', description: 'Only shows what would happen.' });
 
 function importArguments(formats: readonly [string, ...string[]]): z.ZodObject {
   return z.strictObject({
@@ -93,7 +93,7 @@ function job(
  * compares them.
  */
 export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
-  sync: job('Fetch the upstream release', 'operate', RES, FORCED),
+  sync: job('Sync the upstream release', 'operate', RES, FORCED),
   'catalog-refresh': job('Look for a new upstream release', 'operate', RES, FORCED),
   verify: job('Verify releases', 'operate', RES, SELECTED_RELEASES),
   repair: job('Repair releases', 'operate', RES, SELECTED_RELEASES),
@@ -150,7 +150,7 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
   'localized-follow': job('Publish when something has changed', 'publish', I18N),
   'task-build': job('Build the translation tasks', 'operate', I18N),
   propagate: job('Carry translations to repeated texts', 'operate', I18N),
-  requalify: job('Judge stored translations again', 'operate', I18N),
+  requalify: job('Recheck stored translations', 'operate', I18N),
   'worker-run': job(
     'Translate with a provider',
     'translate',

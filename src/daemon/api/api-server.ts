@@ -18,7 +18,7 @@ import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
 import type { ReportDamage } from '../../releases/checks/damage-reports.ts';
 import { answerDamage } from './damage-route.ts';
-import { answerReport } from './report-route.ts';
+import { readReport } from './report-route.ts';
 import { type NameFolders, namesNoPaths } from './folder-names.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
 import { createTokenCheck, refuseBrowserPages } from './token-check.ts';
@@ -165,7 +165,7 @@ function createRouter(
       case 'damage':
         return await answerDamage(options.surface().reportDamage, request);
       case 'report':
-        return await answerReport({ ...options, ...options.surface() }, route.name, request);
+        return await readReport({ ...options, ...options.surface() }, route.name, request);
       case 'control':
         return await answerControl({ ...options, ...options.surface() }, route.name, request);
     }

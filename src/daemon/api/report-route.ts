@@ -14,11 +14,11 @@ interface ReportRouteOptions {
 }
 
 /**
- * Answers one report in the common envelope.
+ * Reads one report, in the common envelope.
  *
  * @throws ServiceError `unknown_report`, `invalid_request`, `backend_unavailable`, or the error of the handler
  */
-export async function answerReport(
+export async function readReport(
   options: ReportRouteOptions,
   name: string,
   request: ApiRequest,

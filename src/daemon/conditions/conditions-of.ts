@@ -245,7 +245,7 @@ function localizedConditions({
       'publishing_stopped',
       openRollbackOf === null
         ? 'automatic publishing is stopped after a rollback'
-        : `the rollback of localized release ${openRollbackOf} took no effect; roll back again`,
+        : `the rollback of localized release ${openRollbackOf} had no effect; roll back again`,
       { since: publishingStoppedSince },
     ),
   ];

@@ -282,7 +282,7 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
   const [first] = crashes;
   const last = crashes.at(-1);
   if (first === undefined || last === undefined) {
-    return ok(supervision === null ? 'no supervisor runs the daemon' : 'it did not end unexpectedly');
+    return ok(supervision === null ? 'no supervisor runs the daemon' : 'no unexpected exits');
   }
   const how = last.signal ?? `exit code ${String(last.code)}`;
   const times = crashes.length === 1 ? 'once' : `${crashes.length} times`;

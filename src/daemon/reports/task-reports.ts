@@ -59,5 +59,8 @@ function isWithin(value: unknown, length: number): boolean {
 }
 
 function unknownTask(taskId: string): never {
-  throw new ServiceError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
+  throw new ServiceError(
+    'unknown_task',
+    unknownName('task', taskId, '`slipway ctl tasks` lists those that are kept'),
+  );
 }

@@ -8,20 +8,11 @@ export interface MemoryRefusal {
   readonly message: string;
 }
 
-interface ConfirmedRecord {
-  readonly record_id: string;
-  readonly state: MemoryState;
-  readonly source_text: string;
-  readonly target_text: string;
-  readonly source_language: string;
-  readonly target_language: string;
-}
-
 export interface Confirmation {
-  readonly record: ConfirmedRecord;
-  readonly rivals: readonly { readonly record_id: string; readonly target_text: string }[];
+  readonly record: MemoryRecord;
+  readonly rivals: readonly MemoryRecord[];
   /** The record that the reviewer replaces, or `null`. */
-  readonly superseded: ConfirmedRecord | null;
+  readonly superseded: MemoryRecord | null;
   readonly force: boolean;
   readonly hasReason: boolean;
 }
@@ -67,10 +58,7 @@ export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChang
 }
 
 /** Judges the rejection of a record: from `candidate` to `rejected`; `false` when it is rejected already. */
-export function judgeRejection(record: {
-  readonly record_id: string;
-  readonly state: MemoryState;
-}): Result<boolean, MemoryRefusal> {
+export function judgeRejection(record: MemoryRecord): Result<boolean, MemoryRefusal> {
   if (record.state === 'rejected') return success(false);
   if (record.state === 'candidate') return success(true);
   return refuse(
@@ -87,12 +75,7 @@ export function judgeRejection(record: {
 export function judgeResolution(facts: {
   readonly winnerId: string;
   readonly expectedIds: readonly string[];
-  readonly expected: ReadonlyArray<{
-    readonly record_id: string;
-    readonly state: MemoryState;
-    readonly identity: MemoryRecord['identity'];
-    readonly superseded_by: MemoryRecord['superseded_by'];
-  }>;
+  readonly expected: readonly MemoryRecord[];
   /** The trusted records of the winner's identity. */
   readonly trustedIds: readonly string[];
 }): Result<readonly string[], MemoryRefusal> {
@@ -118,7 +101,7 @@ export function judgeResolution(facts: {
   );
 }
 
-function whyNotSuperseded(superseded: ConfirmedRecord, record: ConfirmedRecord): string | null {
+function whyNotSuperseded(superseded: MemoryRecord, record: MemoryRecord): string | null {
   const { record_id: id, state } = superseded;
   if (id === record.record_id) return `${id} cannot supersede itself`;
   if (state !== 'trusted') return `${id} is ${state} and cannot be superseded`;

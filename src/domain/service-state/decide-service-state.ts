@@ -1,4 +1,4 @@
-import { CHANNELS, type Channel } from '../release/channel.ts';
+import type { Channel } from '../release/channel.ts';
 import { isCalm } from './calm-reasons.ts';
 import {
   absenceOf,
@@ -151,13 +151,7 @@ function consequencesOf({ daemon }: ServiceFacts, verdict: JudgedVerdict): reado
   return [...unknown, ...open.map(({ name }) => ({ what: `check ${name}`, since: null }))];
 }
 
-/** Whether two answers say the same, whatever their wording and times. */
-export function isSameState(left: ServiceAnswer | null, right: ServiceAnswer): boolean {
-  const isSame = (one: ServiceState | undefined, other: ServiceState): boolean =>
-    one?.state === other.state && one.reason === other.reason;
-  return (
-    left !== null &&
-    isSame(left, right) &&
-    CHANNELS.every((channel) => isSame(left.channels[channel], right.channels[channel]))
-  );
+/** Whether two states say the same, whatever their wording and times. `null` is no state. */
+export function isSameState(left: ServiceState | null, right: ServiceState): boolean {
+  return left !== null && left.state === right.state && left.reason === right.reason;
 }

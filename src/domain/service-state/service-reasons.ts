@@ -124,7 +124,7 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
-    'When the cause of the rollback is fixed, publish with args=resume=true. When the rollback took no effect, roll back again first.',
+    'When the cause of the rollback is fixed, publish with args=resume=true. If the rollback had no effect, roll back again first.',
     'localized-publish',
   ),
   ReleaseWithdrawn: step(

@@ -1,36 +1,25 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { Database } from './sqlite-database.ts';
+import type { Statement } from './checked-rows.ts';
 
 /** The values of a row, by the names of its columns. */
 export type NewRow = Readonly<Record<string, SQLInputValue>>;
 
 /**
- * Compiles the statement that inserts a row. Its values are bound by position: to bind 20 of them by name takes several
- * times as long as to insert the row.
+ * Inserts a row. Its values are bound by position: to bind 20 of them by name takes several times as long as to insert the row.
  *
- * @param columns all that are written; names of the program, never of a request
- * @param onConflict the end of the statement, from `ON CONFLICT`; default none
- * @returns a function that writes a row and gives its id; it throws a TypeError for a row with other columns
+ * @param database gives the compiled statement of a text
+ * @param row its names are columns, named by the program and never by a request; the same ones in the same order at each call
+ * @param onConflict the end of the statement, from `ON CONFLICT`
+ * @returns its id
  */
-export function prepareInsert(
-  database: Database,
+export function insertRow(
+  database: { readonly sql: (text: string) => Statement },
   table: string,
-  columns: readonly string[],
+  row: NewRow,
   onConflict = '',
-): (row: NewRow) => number {
+): number {
+  const columns = Object.keys(row);
   const places = columns.map(() => '?').join(', ');
-  const statement = database.prepare(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places}) ${onConflict}`,
-  );
-  return (row) => {
-    const values = columns.map((column) => {
-      const value = row[column];
-      if (value === undefined) throw new TypeError(`a row of ${table} has no value for ${column}`);
-      return value;
-    });
-    if (Object.keys(row).length !== columns.length) {
-      throw new TypeError(`a row of ${table} has other columns than ${columns.join(', ')}`);
-    }
-    return Number(statement.run(...values).lastInsertRowid);
-  };
+  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places}) ${onConflict}`;
+  return Number(database.sql(text).run(...Object.values(row)).lastInsertRowid);
 }

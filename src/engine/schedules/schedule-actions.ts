@@ -156,7 +156,7 @@ function known(repository: ScheduleRepository, id: string): Schedule {
   if (schedule !== null) return schedule;
   throw new ServiceError(
     'unknown_schedule',
-    unknownName('schedule', id, 'schedule.list shows the existing ones'),
+    unknownName('schedule', id, '`slipway ctl schedules` lists them'),
   );
 }
 

@@ -165,7 +165,10 @@ function createTaskCancellation(
   return (taskId, reason) => {
     const task = repository.get(taskId);
     if (task === null) {
-      throw new TaskError('unknown_task', unknownName('task', taskId, 'task.list shows the kept ones'));
+      throw new TaskError(
+        'unknown_task',
+        unknownName('task', taskId, '`slipway ctl tasks` lists those that are kept'),
+      );
     }
     if (task.finished_at !== null) {
       const ended = `task ${taskId} has ended already (${task.status}); there is nothing to cancel`;

@@ -7,7 +7,8 @@ import type { LanguagePair } from '../../domain/glossary/term.ts';
 import { base32 } from '../../platform/hashing/base32.ts';
 import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
 import type { TermMissingRules } from './glossary-config.ts';
-import type { GlossaryReader, ReviewedTerm } from './store/glossary-reader.ts';
+import type { OpenGlossary } from './store/glossary-database.ts';
+import { readGeneration, termsOf, type ReviewedTerm } from './store/glossary-reader.ts';
 
 export interface DiagnosedUnit {
   readonly sourceText: string;
@@ -35,45 +36,45 @@ export interface Diagnoses {
   readonly diagnoses: readonly UnitDiagnosis[];
 }
 
-export type DiagnoseUnits = (request: DiagnosisRequest) => Diagnoses;
-
 /** Pairs of languages whose terms stay compiled. */
 const KEPT_PAIRS = 4;
 const IDENTITY_PREFIX = 'gqa1_';
 const IDENTITY_BYTES = 16;
 
-/** Creates the diagnosis of a file. Terms are compiled with the first use of their pair and after each change. */
-export function createDiagnosis(reader: GlossaryReader): DiagnoseUnits {
-  let compiledAt = -1;
-  const byPair = new Map<string, CompiledGlossary>();
-  const compiled = (pair: LanguagePair, generation: number): CompiledGlossary => {
-    if (generation !== compiledAt) byPair.clear();
-    compiledAt = generation;
-    const key = `${pair.sourceLanguage} ${pair.targetLanguage}`;
-    const glossary = byPair.get(key) ?? compileGlossary(reader.terms(pair), pair);
-    // The pair that was used last stays the longest.
-    byPair.delete(key);
-    byPair.set(key, glossary);
-    const [oldest] = byPair.keys();
-    if (byPair.size > KEPT_PAIRS && oldest !== undefined) byPair.delete(oldest);
-    return glossary;
-  };
-  return ({ pair, rules, units, withoutConstraints = false }) => {
-    const generation = reader.generation();
-    const glossary = compiled(pair, generation);
-    return {
-      generation,
-      diagnoses: units.map((unit) =>
-        reportedDiagnosis(
-          diagnose(glossary, {
-            ...unit,
-            blocksWhenMissing: (category) => blocksWhenMissing(rules, category, unit.wasProofread),
-          }),
-          !withoutConstraints,
-        ),
+/** Compares texts with the terms of a file. */
+export function diagnoseUnits(
+  glossary: OpenGlossary,
+  { pair, rules, units, withoutConstraints = false }: DiagnosisRequest,
+): Diagnoses {
+  const generation = readGeneration(glossary);
+  const terms = compiledTerms(glossary, pair, generation);
+  return {
+    generation,
+    diagnoses: units.map((unit) =>
+      reportedDiagnosis(
+        diagnose(terms, {
+          ...unit,
+          blocksWhenMissing: (category) => blocksWhenMissing(rules, category, unit.wasProofread),
+        }),
+        !withoutConstraints,
       ),
-    };
+    ),
   };
+}
+
+/** The terms of a pair, which are compiled with the first use and after each change. */
+function compiledTerms(glossary: OpenGlossary, pair: LanguagePair, generation: number): CompiledGlossary {
+  const { compiled } = glossary;
+  if (generation !== compiled.generation) compiled.pairs.clear();
+  compiled.generation = generation;
+  const key = `${pair.sourceLanguage} ${pair.targetLanguage}`;
+  const terms = compiled.pairs.get(key) ?? compileGlossary(termsOf(glossary, pair), pair);
+  // The pair that was used last stays the longest.
+  compiled.pairs.delete(key);
+  compiled.pairs.set(key, terms);
+  const [oldest] = compiled.pairs.keys();
+  if (compiled.pairs.size > KEPT_PAIRS && oldest !== undefined) compiled.pairs.delete(oldest);
+  return terms;
 }
 
 function blocksWhenMissing(rules: TermMissingRules, category: string, wasProofread: boolean): boolean {

@@ -7,29 +7,28 @@ import { systemClock, type Clock } from '../../platform/process/clock.ts';
 import { DatabaseError } from '../../engine/database/database-error.ts';
 import { storageFailureOf } from '../../engine/database/storage-failure.ts';
 import { createWorkFile, type WorkFile } from '../../engine/database/work-file.ts';
+import { diagnoseUnits, reportedTerm, type Diagnoses, type DiagnosisRequest } from './glossary-diagnosis.ts';
 import {
-  createDiagnosis,
-  type Diagnoses,
-  type DiagnoseUnits,
-  type DiagnosisRequest,
-  reportedTerm,
-} from './glossary-diagnosis.ts';
-import { openMainGlossary, openOtherGlossary } from './store/glossary-database.ts';
+  glossaryIn,
+  openMainGlossary,
+  openOtherGlossary,
+  type MainGlossary,
+  type OpenGlossary,
+} from './store/glossary-database.ts';
+import { importTerms, type TermImportBatch, type TermImportOutcome } from './store/glossary-import.ts';
 import {
-  createGlossaryImport,
-  type ImportTerms,
-  type TermImportBatch,
-  type TermImportOutcome,
-} from './store/glossary-import.ts';
-import {
-  createGlossaryReader,
-  type GlossaryReader,
+  countTerms,
+  queryTerms,
+  readGeneration,
+  termHistory,
+  termPage,
   type TermPageQuery,
   type TermQuery,
 } from './store/glossary-reader.ts';
 import {
-  createGlossaryWriter,
-  type GlossaryWriter,
+  addTerm,
+  changeTermState,
+  updateTerm,
   type TermAddition,
   type TermTransition,
   type TermUpdate,
@@ -60,30 +59,25 @@ const DISK_FAILURES: ReadonlySet<string> = new Set(['data_full', 'data_io_error'
 /** Most other files that are open together. */
 const MOST_OTHER_FILES = 2;
 
-interface MainGlossary extends OpenGlossary {
-  readonly writer: GlossaryWriter;
-  readonly importTerms: ImportTerms;
-}
-
 /**
  * The Glossaries, as the thread that owns the main one serves them. Errors have a code: that of a refused change, of a full, read-only
  * or failing disk, or {@link UNAVAILABLE}.
  */
 export class GlossaryStore {
   readonly #main: WorkFile<MainGlossary>;
-  readonly #others = new OtherFiles(openOther, MOST_OTHER_FILES);
+  readonly #others = new OtherFiles((path: string) => glossaryIn(openOtherGlossary(path)), MOST_OTHER_FILES);
 
   constructor(path: string, clock: Clock) {
     this.#main = createWorkFile({
       path,
       content: 'the Glossary',
-      open: openMain,
+      open: (file) => glossaryIn(openMainGlossary(file)),
       monotonic: () => clock.monotonic(),
     });
   }
 
   summary(file: GlossaryFile): GlossarySummary {
-    return this.#reading(file, ({ reader }) => summaryOf(reader));
+    return this.#reading(file, summaryOf);
   }
 
   /** Which value of the main file is damaged; `null` while none was read. */
@@ -95,26 +89,26 @@ export class GlossaryStore {
     readonly total: number;
     readonly items: readonly ReportedTerm[];
   } {
-    return this.#reading(file, ({ reader }) => {
-      const { total, terms } = reader.query(query);
+    return this.#reading(file, (glossary) => {
+      const { total, terms } = queryTerms(glossary, query);
       return { total, items: terms.map(reportedTerm) };
     });
   }
 
   diagnose({ file, ...request }: DiagnosisRequest & { readonly file: GlossaryFile }): Diagnoses {
-    return this.#reading(file, ({ diagnose }) => diagnose(request));
+    return this.#reading(file, (glossary) => diagnoseUnits(glossary, request));
   }
 
   add(addition: TermAddition): ChangedTerm {
-    return this.#changing((writer) => writer.add(addition));
+    return this.#changing((glossary) => addTerm(glossary, addition));
   }
 
   update(update: TermUpdate): ChangedTerm {
-    return this.#changing((writer) => writer.update(update));
+    return this.#changing((glossary) => updateTerm(glossary, update));
   }
 
   transition(transition: TermTransition): ChangedTerm {
-    return this.#changing((writer) => writer.transition(transition));
+    return this.#changing((glossary) => changeTermState(glossary, transition));
   }
 
   importTerms(batch: TermImportBatch): {
@@ -122,16 +116,16 @@ export class GlossaryStore {
     readonly generation: number;
   } {
     return named(() =>
-      this.#main.use(({ reader, importTerms }) => ({
-        outcomes: importTerms(batch),
-        generation: reader.generation(),
+      this.#main.use((glossary) => ({
+        outcomes: importTerms(glossary, batch),
+        generation: readGeneration(glossary),
       })),
     );
   }
 
   page(query: TermPageQuery): readonly ReportedTerm[] {
-    return this.#reading(null, ({ reader }) =>
-      reader.page(query).map((term) => reportedTerm({ term, history: [] })),
+    return this.#reading(null, (glossary) =>
+      termPage(glossary, query).map((term) => reportedTerm({ term, history: [] })),
     );
   }
 
@@ -144,13 +138,13 @@ export class GlossaryStore {
     return named(() => (file === null ? this.#main.use(work) : this.#others.use(file, work)));
   }
 
-  #changing(change: (writer: GlossaryWriter) => StoredTerm): ChangedTerm {
+  #changing(change: (glossary: MainGlossary) => StoredTerm): ChangedTerm {
     return named(() =>
-      this.#main.use(({ reader, writer }) => {
-        const term = change(writer);
+      this.#main.use((glossary) => {
+        const term = change(glossary);
         return {
-          term: reportedTerm({ term, history: reader.history(term.termId) }),
-          generation: reader.generation(),
+          term: reportedTerm({ term, history: termHistory(glossary, term.termId) }),
+          generation: readGeneration(glossary),
         };
       }),
     );
@@ -167,28 +161,15 @@ export function createStore({
   return new GlossaryStore(path, clock);
 }
 
-function openMain(path: string): MainGlossary {
-  const database = openMainGlossary(path);
-  const reader = createGlossaryReader(database);
-  const writer = createGlossaryWriter(database);
-  return {
-    reader,
-    writer,
-    importTerms: createGlossaryImport(database, writer),
-    diagnose: createDiagnosis(reader),
-    close: () => database.close(),
-  };
-}
-
-function summaryOf(reader: GlossaryReader): GlossarySummary {
-  const pairs = reader.counts();
+function summaryOf(glossary: OpenGlossary): GlossarySummary {
+  const pairs = countTerms(glossary);
   const counts: Record<string, number> = { draft: 0, approved: 0, deprecated: 0, rejected: 0 };
   for (const pair of pairs) {
     for (const [status, count] of Object.entries(pair.counts)) counts[status] = (counts[status] ?? 0) + count;
   }
   return {
     counts,
-    generation: reader.generation(),
+    generation: readGeneration(glossary),
     pairs: pairs.map(({ sourceLanguage, targetLanguage, counts }) => ({
       source_language: sourceLanguage,
       target_language: targetLanguage,
@@ -208,22 +189,5 @@ function named<T>(work: () => T): T {
     }
     if (failure === null) throw error;
     throw Object.assign(new Error(`${messageOf(error)}; ${failure.advice}`), { code: failure.code });
-  }
-}
-
-interface OpenGlossary {
-  readonly reader: GlossaryReader;
-  readonly diagnose: DiagnoseUnits;
-  close(): void;
-}
-
-function openOther(path: string): OpenGlossary {
-  const database = openOtherGlossary(path);
-  try {
-    const reader = createGlossaryReader(database);
-    return { reader, diagnose: createDiagnosis(reader), close: () => database.close() };
-  } catch (error) {
-    database.close();
-    throw error;
   }
 }

@@ -28,7 +28,7 @@ import {
   type JudgedItem,
 } from '../exchange-batches.ts';
 import type { MemoryThread } from './memory-worker.ts';
-import type { ImportedRecord } from './store/memory-store.ts';
+import type { ImportedRecord } from './store/memory-import.ts';
 import { blockingFindings } from './target-check.ts';
 
 const format = word(MEMORY_FORMAT_NAMES).optional();

@@ -12,26 +12,45 @@ import { systemClock, type Clock } from '../../platform/process/clock.ts';
 import type { CallerOf } from '../../platform/threads/caller.ts';
 import type { CallContext } from '../../platform/threads/serve.ts';
 import type { RecordsSuperseded } from '../text-events.ts';
-import type { ConcordanceQuery } from './store/concordance.ts';
+import { type ConcordanceQuery, searchTexts } from './store/concordance.ts';
+import type { OpenMemory } from './store/memory-database.ts';
 import { MemoryFiles, type MemoryPaths, MemoryFileError } from './store/memory-files.ts';
-import type { MemoryLookup } from './store/memory-lookup.ts';
-import type {
-  ChangedRecord,
-  ConfirmRequest,
-  RejectRequest,
-  ResolvedConflict,
-  ResolveRequest,
+import { type MemoryLookup, findMatches, findAllMatches } from './store/memory-lookup.ts';
+import {
+  type ChangedRecord,
+  type ConfirmRequest,
+  type RejectRequest,
+  type ResolvedConflict,
+  type ResolveRequest,
+  confirmRecord,
+  confirmRecords,
+  rejectRecord,
+  resolveConflict,
 } from './store/memory-changes.ts';
-import type { ImportBatch, ImportOutcome, ReadableStore } from './store/memory-store.ts';
-import type {
-  HistoryEntry,
-  MemoryConflicts,
-  MemoryCounts,
-  RecordPage,
-  RecordPageQuery,
+import { type ImportBatch, type ImportOutcome, importRecords } from './store/memory-import.ts';
+import {
+  type HistoryEntry,
+  type MemoryConflicts,
+  type MemoryCounts,
+  type RecordPage,
+  type RecordPageQuery,
+  recordPage,
+  findRecord,
+  recordHistory,
+  soleTokens,
+  countRecords,
+  readConflicts,
 } from './store/memory-reads.ts';
-import type { KnownRecord, ProposalOutcome, ProposedRecord } from './store/memory-writer.ts';
+import {
+  type KnownRecord,
+  type ProposalOutcome,
+  type ProposedRecord,
+  proposeRecords,
+  knownRecords,
+  countUse,
+} from './store/memory-writer.ts';
 import { createTextIndexing } from './text-indexing.ts';
+import { indexTexts, maintainIndexes } from './store/text-index.ts';
 
 export type MemoryThread = CallerOf<MemoryStore>;
 
@@ -72,8 +91,8 @@ export class MemoryStore {
     readonly lookups: readonly MemoryLookup[];
     readonly penalty: number;
   }): readonly MemoryAnswer[] {
-    return this.#files.read(path, (store) =>
-      store.findAll(lookups).map((matches) => answerOf(matches, penalty)),
+    return this.#files.read(path, (memory) =>
+      findAllMatches(memory, lookups).map((matches) => answerOf(matches, penalty)),
     );
   }
 
@@ -82,7 +101,9 @@ export class MemoryStore {
     lookup,
     penalty,
   }: InFile & { readonly lookup: MemoryLookup; readonly penalty: number }): MemoryAnswer<MemoryRecord> {
-    return this.#files.read(path, (store) => withRecords(store, answerOf(store.find(lookup), penalty)));
+    return this.#files.read(path, (memory) =>
+      withRecords(memory, answerOf(findMatches(memory, lookup), penalty)),
+    );
   }
 
   /**
@@ -93,14 +114,14 @@ export class MemoryStore {
   concordance({ path, query }: InFile & { readonly query: ConcordanceQuery }): MemoryAnswer<MemoryRecord> & {
     readonly isTruncated: boolean;
   } {
-    return this.#files.read(path, (store) => {
-      const { matches, isTruncated } = store.search(query);
-      return { ...withRecords(store, answerOf(matches, 0)), isTruncated };
+    return this.#files.read(path, (memory) => {
+      const { matches, isTruncated } = searchTexts(memory, query);
+      return { ...withRecords(memory, answerOf(matches, 0)), isTruncated };
     });
   }
 
   summary({ path }: InFile): MemoryCounts {
-    return this.#files.read(path, (store) => store.counts());
+    return this.#files.read(path, (memory) => countRecords(memory));
   }
 
   /** Which value of the main file is damaged; `null` while none was read. */
@@ -109,15 +130,15 @@ export class MemoryStore {
   }
 
   conflicts({ path, limit }: InFile & { readonly limit: number }): MemoryConflicts {
-    return this.#files.read(path, (store) => store.conflicts(limit));
+    return this.#files.read(path, (memory) => readConflicts(memory, limit));
   }
 
   record({ path, recordId }: InFile & { readonly recordId: string }): MemoryRecord | null {
-    return this.#files.read(path, (store) => store.record(recordId));
+    return this.#files.read(path, (memory) => findRecord(memory, recordId));
   }
 
   history(recordId: string): readonly HistoryEntry[] {
-    return this.#files.read(null, (store) => store.history(recordId));
+    return this.#files.read(null, (memory) => recordHistory(memory, recordId));
   }
 
   /** The token that alone wrote and confirmed each record; `null` for a record without one. */
@@ -125,7 +146,7 @@ export class MemoryStore {
     path,
     recordIds,
   }: InFile & { readonly recordIds: readonly string[] }): readonly (string | null)[] {
-    return this.#files.read(path, (store) => store.soleTokens(recordIds));
+    return this.#files.read(path, (memory) => soleTokens(memory, recordIds));
   }
 
   propose({
@@ -136,49 +157,49 @@ export class MemoryStore {
     readonly at: number;
   }): readonly ProposalOutcome[] {
     this.#indexing.changed();
-    return this.#files.write(null, (store) => store.propose(proposals, at));
+    return this.#files.write(null, (memory) => proposeRecords(memory, proposals, at));
   }
 
   /** The records that proposals would not add again; `null` for new ones. */
   known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[] {
-    return this.#files.write(null, (store) => store.known(proposals));
+    return this.#files.write(null, (memory) => knownRecords(memory, proposals));
   }
 
   importRecords(batch: ImportBatch): readonly ImportOutcome[] {
-    const outcomes = this.#files.write(null, (store) => store.importRecords(batch));
+    const outcomes = this.#files.write(null, (memory) => importRecords(memory, batch));
     // An import indexes as fast as it writes: its batches are smaller than a step.
     this.#indexSome();
     return outcomes;
   }
 
   page(query: RecordPageQuery): RecordPage {
-    return this.#files.read(null, (store) => store.page(query));
+    return this.#files.read(null, (memory) => recordPage(memory, query));
   }
 
   countUse({ recordIds, at }: { readonly recordIds: readonly string[]; readonly at: number }): void {
-    this.#files.write(null, (store) => {
-      store.countUse(recordIds, at);
+    this.#files.write(null, (memory) => {
+      countUse(memory, recordIds, at);
     });
   }
 
   confirm(request: InFile & ConfirmRequest): Changing<ChangedRecord> {
     const { path, supersede_record_id: superseded } = request;
-    const confirmed = this.#files.write(path, (store) => store.confirm(request));
+    const confirmed = this.#files.write(path, (memory) => confirmRecord(memory, request));
     return { ...confirmed, event: eventOf(path, confirmed, superseded === null ? [] : [superseded]) };
   }
 
   /** Confirms records of the main file, each on its own merits. */
   confirmAll(requests: readonly ConfirmRequest[]): readonly Result<ChangedRecord, MemoryRefusal>[] {
-    return this.#files.write(null, (store) => store.confirmAll(requests));
+    return this.#files.write(null, (memory) => confirmRecords(memory, requests));
   }
 
   reject(request: RejectRequest): Result<ChangedRecord, MemoryRefusal> {
-    return this.#files.write(null, (store) => store.reject(request));
+    return this.#files.write(null, (memory) => rejectRecord(memory, request));
   }
 
   resolve(request: InFile & ResolveRequest): Changing<ResolvedConflict> {
     const { path, expected_trusted_record_ids: expected, winner_record_id: winner } = request;
-    const resolved = this.#files.write(path, (store) => store.resolve(request));
+    const resolved = this.#files.write(path, (memory) => resolveConflict(memory, request));
     // Also after a repetition: the daemon may have ended between the first one and its consequences.
     const superseded = expected.filter((id) => id !== winner);
     return { ...resolved, event: eventOf(path, resolved, superseded) };
@@ -186,7 +207,7 @@ export class MemoryStore {
 
   /** Runs the upkeep of the main file; other calls are answered meanwhile. Gives the number of steps. */
   maintain(_: null, { isWanted }: CallContext): number {
-    const steps = this.#files.write(null, (store) => store.maintain());
+    const steps = this.#files.write(null, (memory) => maintainIndexes(memory));
     const cancelled = (): MemoryFileError => new MemoryFileError('unavailable', 'the upkeep was cancelled');
     while (this.#indexSome() > 0) if (!isWanted()) throw cancelled();
     let count = 0;
@@ -203,7 +224,7 @@ export class MemoryStore {
   }
 
   #indexSome(): number {
-    return this.#files.write(null, (store) => store.indexTexts(INDEXED_TOGETHER));
+    return this.#files.write(null, (memory) => indexTexts(memory, INDEXED_TOGETHER));
   }
 }
 
@@ -228,9 +249,9 @@ function answerOf(matches: readonly MemoryMatch[], penalty: number): MemoryAnswe
   return { decision: decide(lowered), matches: lowered };
 }
 
-function withRecords(store: ReadableStore, { decision, matches }: MemoryAnswer): MemoryAnswer<MemoryRecord> {
+function withRecords(memory: OpenMemory, { decision, matches }: MemoryAnswer): MemoryAnswer<MemoryRecord> {
   const whole = matches.flatMap((match) => {
-    const record = store.record(match.record.record_id);
+    const record = findRecord(memory, match.record.record_id);
     return record === null ? [] : [{ ...match, record }];
   });
   return { decision, matches: whole };

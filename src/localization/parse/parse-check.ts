@@ -24,7 +24,7 @@ export function parseFinding(facts: ParseFacts): DoctorFinding {
   if (!rules.ok) {
     return {
       status: 'degraded',
-      message: `the rules of parsing cannot be used: rules_invalid: ${rules.error.join('; ')}; correct them and run "slipway ctl reload"`,
+      message: `the rules of parsing cannot be used: rules_invalid: ${rules.error.join('; ')}; correct them and run "slipway ctl run reload"`,
     };
   }
   if (currentReleaseId === null)

@@ -18,7 +18,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Leadership } from '../election/leadership.ts';
 import { parseReleaseChannel, type ReleaseChannel } from '../kubernetes/objects.ts';
-import type { PermissionBook } from '../kubernetes/permission-book.ts';
+import type { MissingPermissions } from '../kubernetes/missing-permissions.ts';
 
 const FIELD_MANAGER = 'slipway-operator';
 /** Longest note of an event, characters. Source: Kubernetes API reference, events.k8s.io/v1. */
@@ -48,7 +48,7 @@ interface ChannelWriterOptions {
   readonly events: EventsV1Api;
   readonly call: ClusterConnection['call'];
   readonly leadership: Leadership;
-  readonly permissions: PermissionBook;
+  readonly permissions: MissingPermissions;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly identity: string;

@@ -4,7 +4,7 @@ import type { ClusterConnection } from '../../platform/kubernetes/cluster-connec
 import { BEARER_TOKEN_RULE, isBearerToken } from '../../platform/http/bearer-token.ts';
 import { hasStatus } from '../../platform/kubernetes/kubernetes-error.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { PermissionBook } from '../kubernetes/permission-book.ts';
+import type { MissingPermissions } from '../kubernetes/missing-permissions.ts';
 import type { Obstacle } from './server-pods.ts';
 
 interface SecretKey {
@@ -48,7 +48,7 @@ export function createAdminTokens({
 }: {
   readonly secrets: CoreV1Api;
   readonly call: ClusterConnection['call'];
-  readonly permissions: PermissionBook;
+  readonly permissions: MissingPermissions;
   readonly clock: Clock;
 }): AdminTokens {
   const held = new Map<string, { readonly token: string; readonly readAt: number }>();

@@ -6,7 +6,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import { countText } from '../../domain/count-text.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
 import type { RestingChannel } from './resting-channel.ts';
@@ -22,9 +22,9 @@ export interface Findings {
   readonly resting: RestingChannel | null;
   readonly unknownPods: Obstacle | null;
   /** The pods that stay. */
-  readonly pods: readonly PodEvidence[];
+  readonly pods: readonly PodHealth[];
   /** Pods that shut down and still answer; asked only while no other pod is ready. */
-  readonly draining: readonly PodEvidence[];
+  readonly draining: readonly PodHealth[];
   readonly stalled: Obstacle | null;
   readonly waiting: Obstacle | null;
   readonly crashLoop: Obstacle | null;
@@ -98,7 +98,7 @@ interface PodOutcome {
  * Whether the clients of the Service get the channel from one pod, and if not, or if it is unknown, why. A verdict says
  * more than a pod that is not ready, which may be its effect.
  */
-export function podVerdict(pod: PodEvidence, channel: Channel): PodOutcome {
+export function podVerdict(pod: PodHealth, channel: Channel): PodOutcome {
   const verdict = pod.health?.verdicts[channel];
   const silence = pod.failure ?? 'it has not answered yet';
   if (verdict !== undefined && verdict.reason !== null) {
@@ -223,7 +223,7 @@ function noPods({ unknownPods }: Findings, status: 'False' | 'Unknown'): Finding
   return { status, reason: 'NoPods', message: 'no pod stands behind the Service' };
 }
 
-function unreachable(pods: readonly PodEvidence[]): Finding {
+function unreachable(pods: readonly PodHealth[]): Finding {
   const [first] = pods;
   const message = told(first?.name ?? '', first?.failure ?? 'it has not answered yet', pods.length);
   return { status: 'Unknown', reason: 'PodUnreachable', message };

@@ -5,7 +5,7 @@ import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ServerClient } from '../pods/server-client.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 import type { ObservedEdges, Observation } from './observer.ts';
 
 /** Origins whose last request is remembered. Without it a request is sent again, which changes nothing. */
@@ -92,7 +92,7 @@ function haveWhole({ ready, asked }: ObservedEdges, channel: Channel, releaseId:
 }
 
 /** An edge can be ahead of its origin by the difference of the clocks. */
-function hasWhole({ health, failure }: PodEvidence, channel: Channel, releaseId: string): boolean {
+function hasWhole({ health, failure }: PodHealth, channel: Channel, releaseId: string): boolean {
   if (health === null || failure !== null) return false;
   if (health.announced[channel]?.release_id === releaseId) return true;
   const { distributable, release_id: currentId } = health.verdicts[channel];

@@ -1,6 +1,6 @@
 import { EDGE_RELEASES_MAX, type ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 import type { ObservedEdges } from './observer.ts';
 
 type EdgesRow = NonNullable<ReleaseChannelStatus['edges']>;
@@ -53,7 +53,7 @@ export function edgesRow(
 }
 
 function bindingOf(
-  { health }: PodEvidence,
+  { health }: PodHealth,
   channel: Channel,
 ): { readonly distributable?: boolean; readonly release?: string | null } {
   if (health === null) return {};

@@ -1,7 +1,7 @@
 import { EDGES_MAX } from '../../contract/crd/release-channel.ts';
 import type { Result } from '../../domain/result.ts';
 import type { AdminTokens } from '../pods/admin-tokens.ts';
-import type { EvidenceBook, PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealthCache, PodHealth } from '../pods/pod-health.ts';
 import type { Obstacle, ServerPod } from '../pods/server-pods.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ServerClient } from '../pods/server-client.ts';
@@ -13,8 +13,8 @@ import { rivalObstacle } from './rivalry.ts';
 /** Everything learned from the pods of one object and their daemons. */
 export interface Observation {
   readonly unknownPods: Obstacle | null;
-  readonly pods: readonly PodEvidence[];
-  readonly draining: readonly PodEvidence[];
+  readonly pods: readonly PodHealth[];
+  readonly draining: readonly PodHealth[];
   /** One for each pod; none when there is an obstacle. */
   readonly outcomes: readonly DaemonOutcome[];
   readonly obstacle: Obstacle | null;
@@ -27,7 +27,7 @@ export interface ObservedEdges {
   readonly count: number;
   readonly ready: number;
   /** The first ones by name, with their answers. */
-  readonly asked: readonly PodEvidence[];
+  readonly asked: readonly PodHealth[];
 }
 
 /** Finds the pods behind the Service of an object. */
@@ -39,7 +39,7 @@ export interface ObserverOptions {
   readonly view: ClusterView;
   readonly pods: PodsOf;
   readonly edges: EdgesOf;
-  readonly evidence: EvidenceBook;
+  readonly evidence: PodHealthCache;
   readonly tokens: AdminTokens;
   readonly client: ServerClient;
   readonly leadership: Leadership;
@@ -110,7 +110,7 @@ async function observeEdges(
 }
 
 /** A pod that has just failed to answer is not asked by other means. */
-function unreachableDaemon({ name }: PodEvidence, failure: string): DaemonOutcome {
+function unreachableDaemon({ name }: PodHealth, failure: string): DaemonOutcome {
   const waiting = { reason: 'AdminUnavailable', message: `pod ${name}: ${failure}` } as const;
   return { status: null, texts: null, stalled: null, waiting, crashLoop: null, requestHandled: false };
 }

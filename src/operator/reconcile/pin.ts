@@ -100,7 +100,7 @@ function planPublication(
   if (isNoneCurrent && texts !== null && isTakenBack(release, texts)) {
     return stalled(
       'ReleaseRolledBack',
-      `localized release ${release} was taken back by a rollback, and its units are on hold, so a publication would not have its texts; review the units on hold, then publish with args=resume=true`,
+      `localized release ${release} was rolled back, and its units are on hold, so a publication would not have its texts; review the units on hold, then publish with args=resume=true`,
     );
   }
   const withdrawn = texts?.publish_blockers.find(({ code }) => code === WITHDRAWN);

@@ -1,7 +1,7 @@
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { isResting, type RestingReason } from '../../domain/service-state/calm-reasons.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 
 export interface RestingChannel {
   readonly reason: RestingReason;
@@ -26,7 +26,7 @@ const WITHDRAWN: RestingChannel = {
  */
 export function restingChannel(
   findings: { readonly channel: Channel; readonly wanted: string | null },
-  pods: readonly PodEvidence[],
+  pods: readonly PodHealth[],
   isPublished: boolean,
 ): RestingChannel | null {
   if (findings.channel !== 'localized' || findings.wanted !== null || isPublished) return null;

@@ -3,7 +3,7 @@ import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceState } from '../../domain/service-state/service-state.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ChannelCondition } from '../../contract/crd/release-channel.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 
 export interface Finding {
   readonly status: ChannelCondition['status'];
@@ -12,12 +12,12 @@ export interface Finding {
 }
 
 /** The state of a channel as the server in a pod decides it; `null` without a fresh answer. */
-export function channelState(pod: PodEvidence, channel: Channel): ServiceState | null {
+export function channelState(pod: PodHealth, channel: Channel): ServiceState | null {
   return pod.health?.service?.channels[channel] ?? null;
 }
 
 /** The condition `Healthy`: the state, the reason and the next step of the first pod whose channel needs attention. */
-export function healthyCondition(pods: readonly PodEvidence[], channel: Channel): Finding {
+export function healthyCondition(pods: readonly PodHealth[], channel: Channel): Finding {
   const known = pods.flatMap((pod) => {
     const state = channelState(pod, channel);
     return state === null ? [] : [{ pod, state }];

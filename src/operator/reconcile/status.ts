@@ -6,7 +6,7 @@ import {
 } from '../../contract/crd/release-channel.ts';
 import type { ReadHealth } from '../../contract/schemas/answers/health.ts';
 import type { Channel } from '../../domain/release/channel.ts';
-import type { PodEvidence } from '../pods/evidence-book.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
 import type { ReleaseRow, ReleaseStatus } from '../pods/server-client.ts';
 import { conditionsOf, podVerdict, type Findings } from './conditions.ts';
 import { edgesRow } from './edges-status.ts';
@@ -103,7 +103,7 @@ function attestationOf(health: ReadHealth | null, channel: Channel): Partial<Cur
   };
 }
 
-function podRow(pod: PodEvidence, { channel }: Findings): PodVerdict {
+function podRow(pod: PodHealth, { channel }: Findings): PodVerdict {
   const outcome = podVerdict(pod, channel);
   const verdict = pod.health?.verdicts[channel];
   const release = verdict?.release_id ?? undefined;

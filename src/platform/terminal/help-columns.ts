@@ -25,6 +25,11 @@ export function helpColumns(rows: ReadonlyArray<readonly [string, string]>): str
     .join('');
 }
 
+/** A summary as a sentence: with a capital letter and a full stop. */
+export function sentenceOf(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+}
+
 /** Breaks a text between words. Brackets of a usage stay whole; a longer word has a line of its own. */
 export function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];

@@ -90,3 +90,9 @@ export function releaseOf(row: StoredRelease): ReleaseRow {
 
 /** The columns of a release without damage. */
 export const UNDAMAGED = { damaged_at: null, damage_reason: null, damage_message: null } as const;
+
+/** Whether the bytes of a release were intact when they were last read. */
+export function integrityOf(release: ReleaseRow): 'ok' | 'damaged' | 'unverified' {
+  if (release.state === 'damaged') return 'damaged';
+  return release.verified_at === null ? 'unverified' : 'ok';
+}

@@ -17,6 +17,7 @@ import { checkCurrent, fetchObjects, tidy, workingRevision } from './sync-steps.
 /**
  * The task `sync`: makes the release that upstream publishes the current official one. Clients get the previous release
  * until every byte of the new one is in the store and checked, and its announced time has come. A sync that fails changes nothing for them.
+ * Where upstream is another Slipway, the task runs `mirrorOrigin` instead.
  */
 export async function syncRelease(
   parts: TaskParts,

@@ -14,7 +14,7 @@ import type { TokenCaller } from '../http/token-verifier.ts';
 import { renderAdminIndex, renderHistory } from './admin-index.ts';
 import { actionOf, adminTemplateOf, isAdminPath } from './admin-paths.ts';
 import { answerControl, type ControlParts } from './control.ts';
-import { answerReport, type ReportParts } from './reports.ts';
+import { forwardReport, type ReportParts } from './reports.ts';
 
 interface AdminParts extends ControlParts, ReportParts {
   readonly history: ServerHistory;
@@ -78,7 +78,7 @@ export function createAdminRouter(parts: AdminParts): Router {
       if (daemon === undefined || !('report' in daemon)) await sendIndex(parts, caller, exchange);
       else {
         const read = { report: daemon.report, query, requestId: requestIdOf(request) };
-        await answerReport(parts, read, exchange);
+        await forwardReport(parts, read, exchange);
       }
     });
   }

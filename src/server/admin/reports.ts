@@ -44,7 +44,7 @@ interface ReportRead {
  *
  * @throws ServiceError; an AbortError when the client disconnects
  */
-export async function answerReport(
+export async function forwardReport(
   { proxy, presence, addServerChecks, metrics, clock, stallTimeoutMs }: ReportParts,
   { report, query, requestId }: ReportRead,
   exchange: Exchange,

@@ -3,11 +3,16 @@ import type { Representation } from '../../domain/http/byte-response.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import type { PendingRelease, ServedRelease, Serving } from '../serving/serving.ts';
-import { notDistributable } from './cdn-problems.ts';
-import { parseCdnTarget, pendingRelease, selectRelease, type CdnSelection } from './cdn-target.ts';
+import { notDistributable } from './byte-path-problems.ts';
+import {
+  parseBytePathTarget,
+  pendingRelease,
+  selectRelease,
+  type BytePathSelection,
+} from './byte-path-target.ts';
 
 /** The entry that a target names, at one generation of the serving state. */
-export interface SelectedEntry extends CdnSelection {
+export interface SelectedEntry extends BytePathSelection {
   readonly generation: number;
   readonly entry: ManifestEntry;
   readonly representation: Representation;
@@ -57,7 +62,7 @@ export function createEntrySelector(options: {
   return {
     requireServable,
     select: (target) => {
-      const path = parseCdnTarget(target, prefix);
+      const path = parseBytePathTarget(target, prefix);
       if (path.kind === 'malformed') {
         throw new ServiceError('invalid_request', 'The path has a percent-escape that is not valid UTF-8.');
       }
@@ -92,7 +97,7 @@ export function createEntrySelector(options: {
 
 /** Under the current path, the bytes of a release were last modified when it became current, also when it was current before. */
 function representationOf(
-  { release, immutable }: CdnSelection,
+  { release, immutable }: BytePathSelection,
   entry: ManifestEntry,
   cacheControl: string,
 ): Representation {

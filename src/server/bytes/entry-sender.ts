@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logging/logging.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { BlockCache } from './block-cache.ts';
 import { createBodySender } from './body-sender.ts';
-import type { CdnMetrics } from './cdn-metrics.ts';
+import type { BytePathMetrics } from './byte-path-metrics.ts';
 import type { DrainWatch } from './drain-watch.ts';
 import type { EntrySelector, SelectedEntry } from './entry-selector.ts';
 import { extentOf, extentSpan } from './extents.ts';
@@ -18,7 +18,7 @@ interface EntrySenderDependencies {
   readonly cache: BlockCache;
   readonly buffers: ReadBuffers;
   readonly budget: InFlightBudget;
-  readonly metrics: CdnMetrics;
+  readonly metrics: BytePathMetrics;
   readonly drainWatch: DrainWatch;
   readonly clock: Clock;
   readonly logger: Logger;

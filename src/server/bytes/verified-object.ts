@@ -6,7 +6,7 @@ import { createBlake3 } from '../../platform/hashing/blake3.ts';
 import type { OpenObject } from '../../snapshot/objects/object-reader.ts';
 import type { BlockCache } from './block-cache.ts';
 import { ByteFault, byteFaultOf } from './byte-fault.ts';
-import type { CdnMetrics } from './cdn-metrics.ts';
+import type { BytePathMetrics } from './byte-path-metrics.ts';
 import { blocksAround, extentOf, extentSpan, type ObjectSpan } from './extents.ts';
 import type { ObjectSource } from '../../snapshot/objects/object-source.ts';
 import type { ReadBuffers } from './read-buffers.ts';
@@ -18,7 +18,7 @@ export interface VerifiedObjectOptions {
   /** Keeps the block lists of open objects, each as extent 0. */
   readonly blockLists: BlockCache;
   readonly buffers: ReadBuffers;
-  readonly metrics: CdnMetrics;
+  readonly metrics: BytePathMetrics;
 }
 
 /** How a request wants its bytes. */

@@ -102,7 +102,7 @@ export function createDaemonClient(options: DaemonAddress, clock: Clock): Daemon
   const ask = async (client: HttpClient, path: string, call: DaemonCall): Promise<BoundedAnswer> =>
     await callDaemon(options, client, path, call);
 
-  let told: ConditionState = { conditions: null, tag: null };
+  let told: ToldConditions = { conditions: null, tag: null };
   let clockAhead: number | null = null;
 
   return {
@@ -161,12 +161,12 @@ export function createDaemonClient(options: DaemonAddress, clock: Clock): Daemon
   };
 }
 
-interface ConditionState {
+interface ToldConditions {
   readonly conditions: readonly DaemonCondition[] | null;
   readonly tag: string | null;
 }
 
-function conditionsIn({ headers = {} }: BoundedAnswer): ConditionState {
+function conditionsIn({ headers = {} }: BoundedAnswer): ToldConditions {
   const conditions = parseConditions(headers[CONDITION_HEADERS.conditions] ?? null);
   const tag = headers[CONDITION_HEADERS.tag] ?? null;
   return { conditions, tag: tag !== null && tag.length <= CONDITION_TAG_MAX ? tag : null };

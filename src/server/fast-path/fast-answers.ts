@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { renderHttpDate } from '../../domain/http/http-date.ts';
 import { planByteResponse, type ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { CdnParts } from '../bytes/cdn-parts.ts';
+import type { BytePathParts } from '../bytes/byte-path-parts.ts';
 import type { SelectedEntry } from '../bytes/entry-selector.ts';
 import type { Cors } from '../http/cors.ts';
 import type { Serving, ServingState } from '../serving/serving.ts';
@@ -27,7 +27,7 @@ type Kind = 'get' | 'head' | 'notModified';
 
 interface FastAnswersDependencies {
   readonly serving: Serving;
-  readonly cdn: CdnParts;
+  readonly cdn: BytePathParts;
   readonly clock: Clock;
   /** Milliseconds that an idle connection stays open; 0: no limit. */
   readonly keepAliveTimeoutMs: number;

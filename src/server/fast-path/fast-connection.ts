@@ -3,7 +3,7 @@ import type { ByteResponsePlan } from '../../domain/http/byte-response.ts';
 import { refuseLateRequest } from '../../platform/http/client-error.ts';
 import type { Connection, Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import type { CdnParts } from '../bytes/cdn-parts.ts';
+import type { BytePathParts } from '../bytes/byte-path-parts.ts';
 import type { SelectedEntry } from '../bytes/entry-selector.ts';
 import type { FastAnswers, ReadyAnswer } from './fast-answers.ts';
 import { FastResponse } from './fast-response.ts';
@@ -12,7 +12,7 @@ import { FAST_HEAD_BYTES, RequestHeadReader, type FastHead } from './request-hea
 /** Settings and collaborators that the connections of one fast path share. */
 export interface FastConnectionOptions {
   readonly answers: FastAnswers;
-  readonly cdn: CdnParts;
+  readonly cdn: BytePathParts;
   readonly clock: Clock;
   /** Milliseconds that a client has for its first byte. */
   readonly headersTimeoutMs: number;

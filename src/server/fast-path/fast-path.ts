@@ -4,7 +4,7 @@ import type { Connections } from '../../platform/http/connections.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { receiveTrace, withTrace } from '../../platform/logging/trace.ts';
 import { requestId } from '../../platform/process/ids.ts';
-import type { CdnParts } from '../bytes/cdn-parts.ts';
+import type { BytePathParts } from '../bytes/byte-path-parts.ts';
 import type { Cors } from '../http/cors.ts';
 import type { FinishedRequest } from '../http/observe-request.ts';
 import type { Serving } from '../serving/serving.ts';
@@ -28,7 +28,7 @@ export function installFastPath(
   server: Server,
   options: {
     readonly serving: Serving;
-    readonly cdn: CdnParts;
+    readonly cdn: BytePathParts;
     readonly clock: Clock;
     /** Counts a request and logs it. */
     readonly record: (finished: FinishedRequest) => void;

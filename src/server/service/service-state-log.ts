@@ -1,4 +1,5 @@
 import { isSameState } from '../../domain/service-state/decide-service-state.ts';
+import { CHANNELS } from '../../domain/release/channel.ts';
 import { describeLocalized } from '../../domain/service-state/describe-state.ts';
 import type { ServiceAnswer, ServiceState } from '../../domain/service-state/service-state.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -26,12 +27,11 @@ export function createServiceStateLog(options: {
     clock,
     turn: () => {
       const answer = read();
-      if (!isSameState(last, answer)) {
-        logState(logger, answer, last, isQuiet(answer) ? 'info' : 'warn', 'state of the service changed');
+      if (logChanges(logger, answer, last)) {
         changedAt = clock.monotonic();
         isWarned = false;
       } else if (!isWarned && isWaiting(answer) && clock.monotonic() - changedAt >= START_MS) {
-        logState(logger, answer, last, 'warn', 'the service has not started yet');
+        logger.warn(fieldsOf(answer, last), 'the service has not started yet');
         isWarned = true;
       }
       last = answer;
@@ -56,24 +56,35 @@ function isWaiting({ state, reason }: ServiceState): boolean {
   return state === 'starting' && !AT_WORK.has(reason);
 }
 
-function logState(
-  logger: Logger,
-  answer: ServiceAnswer,
-  before: ServiceAnswer | null,
-  level: 'info' | 'warn',
-  text: string,
-): void {
-  const { state, reason, message, next_step: next, channels } = answer;
-  logger[level](
-    {
-      state,
-      reason,
-      detail: message,
-      next_step: next?.text ?? null,
-      localized_state: channels.localized.state,
-      localized: describeLocalized(answer),
-      before: before?.state ?? null,
-    },
-    text,
+/** Logs what changed: the service with its channels, or else each channel that changed alone. Returns whether anything did. */
+function logChanges(logger: Logger, answer: ServiceAnswer, before: ServiceAnswer | null): boolean {
+  const level = isQuiet(answer) ? 'info' : 'warn';
+  if (!isSameState(before, answer)) {
+    logger[level](fieldsOf(answer, before), 'state of the service changed');
+    return true;
+  }
+  const changed = CHANNELS.filter(
+    (channel) => !isSameState(before?.channels[channel] ?? null, answer.channels[channel]),
   );
+  for (const channel of changed) {
+    const fields = stateFields(answer.channels[channel], before?.channels[channel]);
+    logger[level]({ channel, ...fields }, 'state of a channel changed');
+  }
+  return changed.length > 0;
+}
+
+function fieldsOf(answer: ServiceAnswer, before: ServiceAnswer | null): object {
+  return {
+    ...stateFields(answer, before ?? undefined),
+    localized_state: answer.channels.localized.state,
+    localized: describeLocalized(answer),
+    localized_before: before?.channels.localized.state ?? null,
+  };
+}
+
+function stateFields(
+  { state, reason, message, next_step: next }: ServiceState,
+  before: ServiceState | undefined,
+): object {
+  return { state, reason, detail: message, next_step: next?.text ?? null, before: before?.state ?? null };
 }

@@ -29,7 +29,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
       await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
     }
     await page.getByRole('button', { name: 'Run … sync', exact: true }).click();
-    await page.getByRole('button', { name: 'Fetch the upstream release' }).click();
+    await page.getByRole('button', { name: 'Sync the upstream release' }).click();
     await page.getByText('The task has ended.').waitFor();
     const holders = requests.filter((request) =>
       `${request.url()} ${request.postData() ?? ''}`.includes('canary'),

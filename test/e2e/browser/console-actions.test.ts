@@ -140,18 +140,18 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       daemon: { sync: { onStart: false } },
     });
     const { page, troubles } = await openConsoleSystem(system.consoleUrl);
-    await page.getByRole('button', { name: 'Sync now', exact: true }).click();
-    await page.getByRole('button', { name: 'Fetch the upstream release' }).click();
+    await page.getByRole('button', { name: 'Sync the upstream release' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sync the upstream release' }).click();
     const bar = page.getByRole('dialog').getByRole('progressbar', { name: 'Progress of sync' });
     const done = async (): Promise<number> => Number(await bar.getAttribute('value'));
     const first = await until(async () => await done());
     await until(async () => (await done()) > first);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await row(page, 'Fetch the upstream release')
+    await row(page, 'Sync the upstream release')
       .getByRole('button', { name: /^Cancel/ })
       .waitFor();
-    await row(page, 'Fetch the upstream release').getByRole('link').click();
+    await row(page, 'Sync the upstream release').getByRole('link').click();
     // The step that runs says how much there is, how fast it is and how long it will take.
     const step = page.getByRole('list', { name: 'Steps of sync' }).locator('[aria-current=step]');
     await step.getByText(/ of .+ · .+\/s · about .+ left$/).waitFor();

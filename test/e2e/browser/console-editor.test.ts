@@ -120,24 +120,24 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     expect([...editor.troubles, ...(await cspReports(page))]).toEqual([]);
   });
 
-  it('names missing units before a task is handed in, and the outcome when none is missing', async () => {
+  it('names missing units before a task is submitted, and the outcome when none is missing', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.skipped;
     const units = await world.units(destination);
     const editor = await openEditor(world, 'translate', { destination });
     const { page } = editor;
-    const note = page.getByRole('region', { name: 'Hand in', exact: true });
-    const opener = page.getByRole('button', { name: 'Hand in for review' });
+    const note = page.getByRole('region', { name: 'Submit for review', exact: true });
+    const opener = page.getByRole('button', { name: 'Submit for review' });
     await opener.click();
     await note.getByText(`${units.length} units without a target.`).waitFor();
-    expect(await note.getByRole('button', { name: /^Hand in/ }).count()).toBe(0);
+    expect(await note.getByRole('button', { name: /^Submit/ }).count()).toBe(0);
     expect(await editor.violations()).toEqual([]);
     await note.getByRole('button', { name: 'Show untranslated' }).click();
     await page.waitForURL('**state=untranslated**');
     await note.getByRole('button', { name: 'Close' }).click();
     await expect
       .poll(async () => await page.evaluate('document.activeElement?.textContent'))
-      .toBe('Hand in for review');
+      .toBe('Submit for review');
 
     for (const unit of units) {
       await store(world, 'translate', unit, unit.source_text);
@@ -149,10 +149,10 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await opener.click();
     await note.getByText(`${units.length} drafts become translated and wait for a reviewer.`).waitFor();
     await note.getByText(`${found} units have findings that do not block.`).waitFor();
-    await note.getByRole('button', { name: `Hand in ${units.length} drafts` }).click();
+    await note.getByRole('button', { name: `Submit ${units.length} drafts` }).click();
     await page
       .getByRole('status')
-      .getByText('The task was handed to the review.')
+      .getByText('The task was submitted for review.')
       .waitFor({ state: 'attached' });
     await note.waitFor({ state: 'detached' });
     const [task] = (await world.read('translation.tasks', { destination })).items;

@@ -61,7 +61,7 @@ const STATES = [
       next_step: { text: 'Run sync.', action: 'sync' },
     },
     title: 'No release yet',
-    button: 'Sync now',
+    button: 'Sync the upstream release',
     command: 'slipway ctl run sync --wait',
   },
   {
@@ -186,7 +186,7 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       .getByRole('img', { name: /^Bytes served, since .+: last 40\.0 MiB\/s, lowest .+, highest / })
       .waitFor();
     await page
-      .getByRole('img', { name: /^Client answers with 5xx, since .+: last 0 %, .+, highest 50 %/ })
+      .getByRole('img', { name: /^5xx responses to clients, since .+: last 0 %, .+, highest 50 %/ })
       .waitFor();
     await page.getByRole('img', { name: /^Official, last 24 hours: .*damaged/i }).waitFor();
     await page.getByText(/^Recorded by server-of-a-day since .+: 144,000 requests .+, 50 of them/).waitFor();
@@ -302,9 +302,9 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.goto(`${system.consoleUrl}#/tasks?kind=verify&status=succeeded`);
     await page.getByRole('rowheader', { name: 'Verify releases' }).first().waitFor();
-    expect(await page.getByRole('rowheader', { name: 'Fetch the upstream release' }).count()).toBe(0);
+    expect(await page.getByRole('rowheader', { name: 'Sync the upstream release' }).count()).toBe(0);
     await page.getByLabel('Kind').selectOption('sync');
-    await page.getByRole('rowheader', { name: 'Fetch the upstream release' }).first().waitFor();
+    await page.getByRole('rowheader', { name: 'Sync the upstream release' }).first().waitFor();
     await expect.poll(() => page.url()).toContain('kind=sync');
     await page.getByLabel('Status').selectOption('failed');
     await page.getByText('No task matches the filters.').waitFor();
@@ -368,7 +368,7 @@ describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
     // No button can start a daemon that is away.
     expect(await page.locator('.incident button.primary').count()).toBe(0);
     await expect
-      .poll(async () => await page.getByRole('button', { name: 'Sync now' }).isDisabled())
+      .poll(async () => await page.getByRole('button', { name: 'Sync the upstream release' }).isDisabled())
       .toBe(true);
     await opened.screenshot('incident-daemon-away', { fullPage: true });
     await expectSound(opened, 'daemon away');

@@ -17,7 +17,7 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     for (const view of ['overview', 'releases', 'schedules', 'settings']) {
       await page.goto(`${system.consoleUrl}#/${view}`);
       const bar = page.locator('.verdict-bar');
-      await bar.getByRole('link', { name: /Official served r90_one attested for/ }).waitFor();
+      await bar.getByRole('link', { name: /Official served r90_one attestation valid for/ }).waitFor();
       await bar.getByRole('link', { name: 'Localized no release' }).waitFor();
     }
   });
@@ -81,8 +81,8 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     const counted = new Set([...first.filter((name) => name !== 'index.html'), '', 'outline.json']);
     expect(fetched().length).toBeGreaterThan(10);
     expect(fetched().filter((name) => !counted.has(name))).toEqual([]);
-    await page.getByRole('button', { name: 'Sync now' }).click();
-    await page.getByRole('dialog', { name: 'Fetch the upstream release' }).waitFor();
+    await page.getByRole('button', { name: 'Sync the upstream release' }).click();
+    await page.getByRole('dialog', { name: 'Sync the upstream release' }).waitFor();
     expect(fetched()).toContain('forms.json');
   });
 
@@ -90,7 +90,7 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     const system = await reused();
     const { page, violations } = await openConsoleSystem(system.consoleUrl);
     await page.keyboard.press('?');
-    const dialog = page.getByRole('dialog', { name: 'Keys of this page' });
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await dialog.getByText('Ctrl K').waitFor();
     expect(await violations()).toEqual([]);
     await page.keyboard.press('Escape');

@@ -129,10 +129,10 @@ const FORMS: Readonly<Record<string, (page: Page, world: ConsoleWorld) => Promis
     await page.locator('.unit-row').first().click();
     await page.getByRole('region', { name: 'Unit', exact: true }).waitFor();
   },
-  'a task before it is handed in': async (page, world) => {
+  'a task before it is submitted': async (page, world) => {
     await showPage(page, world, `#/translate-task/${await world.task(CONSOLE_FILES.blocked)}`);
-    await page.getByRole('button', { name: 'Hand in for review' }).click();
-    await page.getByRole('region', { name: 'Hand in', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Submit for review' }).click();
+    await page.getByRole('region', { name: 'Submit for review', exact: true }).waitFor();
   },
   'a refused form': async (page, world) => {
     await showPage(page, world, '#/actions');
@@ -196,7 +196,7 @@ async function expectFrame(page: Page, hash: string): Promise<void> {
     .getByRole('link', { name: /^Official served/ })
     .waitFor();
   await page.keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys of this page' }).waitFor();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await page.keyboard.press('Escape');
 }
 

@@ -365,6 +365,12 @@ describe('the work on translations for people', () => {
       const publish_blockers = [
         ...example('translation.status').publish_blockers,
         { code: 'below_min_state', count: 50, message: 'drafts; localized.minState demands translated' },
+        {
+          code: 'untranslated',
+          count: 58,
+          message: 'units without a translation',
+          unit_state: 'untranslated',
+        },
       ];
       const change = { current: null, coverage, history, automation, publish_blockers };
       const report = example('translation.status', change);
@@ -380,6 +386,7 @@ describe('the work on translations for people', () => {
         'states:                 untranslated 60, draft 50, translated 100, proofread 40000, blocked 3',
         'blocks publishing:      3 qa_blocked: units with blocking findings; slipway ctl translations handoff lists them',
         'not published:          50 below_min_state: drafts; localized.minState demands translated',
+        'not published:          58 of 60 untranslated: units without a translation; the others are on hold, or in files or tasks that are not published',
       ]);
     });
 
@@ -396,7 +403,7 @@ describe('the work on translations for people', () => {
       const { coverage } = example('translation.status');
       const change = { coverage: { ...coverage, blocked_left_out: 2 } };
       expect(renderCoverage(example('translation.status', change), VIEW)).toContain(
-        'blocked 3 (2 of the blocked in files or tasks that are not published)\n',
+        'blocked 3 (2 in files or tasks that are not published)\n',
       );
     });
 

@@ -420,6 +420,20 @@ describe('failures before an answer', () => {
     );
   });
 
+  it('names the reports and their parameters in the help of report, and that help for an unknown one', async () => {
+    const { out } = await ctl(['report', '--help']);
+    expect(out).toContain('  task.status ');
+    expect(out).toContain('Parameters: task_id.');
+    const unknown = await ctl(['--url', 'http://127.0.0.1:1', 'report', 'foo']);
+    expect([unknown.code, unknown.err]).toEqual([
+      2,
+      expect.stringContaining('there is no report "foo"; "report --help" lists them\n'),
+    ]);
+    expect((await ctl(['--url', 'http://127.0.0.1:1', 'report', 'task.lists'])).err).toContain(
+      'did you mean "task.list"?',
+    );
+  });
+
   it('has help for itself, for every first word and for every command, at most 100 characters wide', async () => {
     const commands = CTL_COMMANDS.map(({ name }) => [...name.split(' '), '--help']);
     const firsts = commands.map(([first = '']) => [first, '--help']);
@@ -427,6 +441,7 @@ describe('failures before an answer', () => {
       const { code, out, err } = await ctl(argv);
       expect([argv, code, err]).toEqual([argv, 0, '']);
       expect(out).toContain('Usage: ');
+      expect(out).not.toContain('undefined');
       expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
     }
   });

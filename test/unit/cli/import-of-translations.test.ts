@@ -483,7 +483,7 @@ describe('slipway ctl translations undo', () => {
       {
         status: 'in_progress',
         args: ['expect=both:2', 'expect=only:1'],
-        reason: 'taken back with slipway ctl translations undo',
+        reason: 'undone with slipway ctl translations undo',
       },
     ]);
     const rows = (await readFile(report, 'utf8')).trim().split('\n');

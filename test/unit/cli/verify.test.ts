@@ -106,7 +106,7 @@ describe('slipway verify', () => {
     const { code, out } = await verify();
     expect(code).toBe(0);
     expect(out).toMatch(/^ok +official +r1 +9 /m);
-    expect(out.trimEnd().endsWith('\nsound')).toBe(true);
+    expect(out.trimEnd().endsWith('\nall releases intact')).toBe(true);
     for (const mode of [[], ['--quick']]) {
       const found = await report(...mode);
       expect(found).toMatchObject({ sound: true, store_id: writer.storeId, problems: [] });
@@ -384,7 +384,7 @@ describe('slipway verify of a localized release', () => {
     }
     const { out } = await verify('--keys', publicKey);
     expect(out).toContain('localized r1-l1: files: 1 patched, 3 as in its base, the official release r1\n');
-    expect(out.trimEnd().endsWith('\nsound')).toBe(true);
+    expect(out.trimEnd().endsWith('\nall releases intact')).toBe(true);
   });
 
   it('finds a damaged patched object, and not in the official release', async () => {
@@ -497,7 +497,7 @@ describe('slipway verify of a localized release', () => {
     expect(base).toMatchObject({ status: 'not_checked', reason: expect.stringContaining(reason) as string });
     const { out } = await verify('--release', 'r0-l1');
     expect(out).toContain(`localized r0-l1: NOT CHECKED against its base: ${reason}`);
-    expect(out.trimEnd().endsWith('sound as far as it could be checked: see NOT CHECKED above')).toBe(true);
+    expect(out.trimEnd().endsWith('intact as far as it could be checked: see NOT CHECKED above')).toBe(true);
   });
 
   it('ends with damage, not with an incomplete check, when both are found', async () => {

@@ -11,7 +11,7 @@ import type { ServiceAnswer, ServiceStateName } from '../../../src/domain/servic
 import { renderStoreFormat } from '../../../src/contract/formats/store-format.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import { REASONS } from '../../../src/domain/verdict/reasons.ts';
-import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
+import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
 import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
@@ -685,7 +685,7 @@ async function readDashboard({ server }: World): Promise<{
 }
 
 /** Reads the health as an operator does. */
-async function readPod({ server }: World): Promise<PodEvidence> {
+async function readPod({ server }: World): Promise<PodHealth> {
   const health = HealthAnswer.schema.parse(await (await fetch(`${server.url}/healthz`)).json());
   return { name: 'a', origin: server.url, endpoint: 'ready', health, failure: null };
 }

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createTabs, type Tabs } from '../../../src/console/api/tabs.ts';
 import { readRoute, writeRoute } from '../../../src/console/shell/address.ts';
+import { matchEntries, type PaletteEntry } from '../../../src/console/shell/palette-entries.ts';
 import { viewOf, VIEWS } from '../../../src/console/shell/views.ts';
 import { Keyboard, type KeyPress } from '../../../src/console/state/keyboard.ts';
 import { ThemeChoice } from '../../../src/console/state/theme.ts';
@@ -236,7 +237,25 @@ describe('the keys of a page', () => {
 const found = (query: string, texts: readonly string[]): readonly string[] =>
   bestMatches(texts, query, { textOf: (text) => text, limit: 3 });
 
+const entry = (kind: string, text: string): PaletteEntry => ({ id: text, kind, text, open: () => undefined });
+
 describe('the palette finds', () => {
+  it('an action before its tasks, also those that were opened last', () => {
+    const task = entry('Task', 'sync succeeded 01K');
+    const others = [
+      entry('Action', 'Repair and sync'),
+      entry('Page', 'Tasks'),
+      task,
+      entry('Task', 'sync failed 01J'),
+    ];
+    expect(matchEntries([task], others, 'sync').map(({ text }) => text)).toEqual([
+      'Repair and sync',
+      'sync succeeded 01K',
+      'sync failed 01J',
+    ]);
+    expect(matchEntries([task], others, ' ')[0]).toBe(task);
+  });
+
   it('every word, and the begin of a word before its middle', () => {
     expect(found('pub', ['Republish', 'Localized publish', 'Publish', 'Sync'])).toEqual([
       'Publish',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/console/api/wire.ts';
 import { counted } from '../../../src/console/text/format.ts';
 import { distinctMatches } from '../../../src/console/translate/editor/unit/memory-matches.tsx';
-import { handInOf, isHandInOffered } from '../../../src/console/translate/editor/hand-in.tsx';
+import { submitPlanOf, isSubmitOffered } from '../../../src/console/translate/editor/submit-panel.tsx';
 import {
   SCAN_LIMIT,
   scanUnits,
@@ -220,7 +220,7 @@ describe('the review of a task', () => {
   });
 
   describe('a unit that waits for a review', () => {
-    it('was handed in, or is a draft or has findings where these are wanted', () => {
+    it('was submitted, or is a draft or has findings where these are wanted', () => {
       const scopes = ['translated', 'drafts', 'findings'] as const;
       const waits = (change: Parameters<typeof unit>[0]): boolean[] =>
         scopes.map((scope) => isWaiting(unit(change), scope));
@@ -282,15 +282,15 @@ describe('the review of a task', () => {
 });
 
 const task = (status: 'in_progress' | 'superseded' | 'skipped', counts: Record<string, number>) =>
-  ({ status, unit_counts: counts }) as unknown as Parameters<typeof isHandInOffered>[0];
+  ({ status, unit_counts: counts }) as unknown as Parameters<typeof isSubmitOffered>[0];
 
-describe('a task that is handed in', () => {
+describe('a task that is submitted', () => {
   it('gives its drafts to the reviewer when each unit has a usable target', () => {
-    expect(handInOf({ draft: 3, translated: 2, proofread: 1 })).toEqual({ drafts: 3, missing: [] });
+    expect(submitPlanOf({ draft: 3, translated: 2, proofread: 1 })).toEqual({ drafts: 3, missing: [] });
   });
 
   it('names the units for which the daemon refuses it, by their state', () => {
-    const { missing } = handInOf({ draft: 3, untranslated: 4, stale: 1, blocked: 2 });
+    const { missing } = submitPlanOf({ draft: 3, untranslated: 4, stale: 1, blocked: 2 });
     expect(missing.map(({ state, units }) => [state, units])).toEqual([
       ['untranslated', 4],
       ['stale', 1],
@@ -304,8 +304,8 @@ describe('a task that is handed in', () => {
     ['in_progress', { translated: 5, proofread: 1 }, false],
     ['skipped', { draft: 1 }, false],
     ['superseded', { draft: 1 }, false],
-  ] as const)('is offered where something can be handed in (%s, %o)', (status, counts, isOffered) => {
-    expect(isHandInOffered(task(status, counts))).toBe(isOffered);
+  ] as const)('is offered where something can be submitted (%s, %o)', (status, counts, isOffered) => {
+    expect(isSubmitOffered(task(status, counts))).toBe(isOffered);
   });
 });
 

@@ -110,7 +110,7 @@ describe('the conditions of the daemon', () => {
       [
         {
           code: 'publishing_stopped',
-          message: 'the rollback of localized release r1-l2 took no effect; roll back again',
+          message: 'the rollback of localized release r1-l2 had no effect; roll back again',
           since: 8,
         },
       ],

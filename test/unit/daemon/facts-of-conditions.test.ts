@@ -43,7 +43,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
 describe('the facts of conditions', () => {
   describe('the conditions of a rollback without a record of its effect', () => {
     const STOPPED = 'automatic publishing is stopped after a rollback';
-    const REPEAT = 'the rollback of localized release l3 took no effect; roll back again';
+    const REPEAT = 'the rollback of localized release l3 had no effect; roll back again';
     const WITHDRAWN = 'localized release l3 was rolled back, and none is published since';
 
     it.each<[string, string | null, string | null, string, readonly object[]]>([

@@ -29,6 +29,7 @@ import {
 } from '../../../src/domain/memory/transitions.ts';
 import { rarestTrigrams, searchedTrigrams, trigramsOf } from '../../../src/domain/memory/trigrams.ts';
 import { normalText } from '../../../src/domain/text/normal-text.ts';
+import { memoryRecord } from '../../support/memory-records.ts';
 
 const PAIR = { source_language: 'ja', target_language: 'zh-Hans' };
 
@@ -380,16 +381,7 @@ describe('the trigrams of a text', () => {
 
 describe('the status of a record', () => {
   function record(record_id: string, state: MemoryState = 'trusted', target_text: string = record_id) {
-    const languages = { source_language: 'ja', target_language: 'zh-Hans' };
-    return {
-      record_id,
-      state,
-      target_text,
-      source_text: 'はい',
-      identity: 'i',
-      superseded_by: null,
-      ...languages,
-    };
+    return memoryRecord({ record_id, state, target_text, source_text: 'はい', identity: 'i' });
   }
 
   function confirm(facts: Partial<Confirmation>) {

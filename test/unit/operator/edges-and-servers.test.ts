@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../../src/contract/operations/operations.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 import type { EndpointState, ServiceRecord, SliceRecord } from '../../../src/operator/kubernetes/objects.ts';
 import { AdminRefused, meaningOf } from '../../../src/operator/pods/admin-refused.ts';
-import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
+import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { createServerClient, SERVER_PATHS } from '../../../src/operator/pods/server-client.ts';
 import { edgePods } from '../../../src/operator/pods/server-pods.ts';
 import { edgesRow } from '../../../src/operator/reconcile/edges-status.ts';
@@ -117,7 +117,7 @@ describe('the edges behind a Service', () => {
 });
 
 /** An edge that answers with this release; `null` for none, `undefined` for no answer. */
-function edge(name: string, release: string | null | undefined, distributable = true): PodEvidence {
+function edge(name: string, release: string | null | undefined, distributable = true): PodHealth {
   const pod = { name, origin: `http://${name}`, endpoint: 'ready' } as const;
   if (release === undefined) return { ...pod, health: null, failure: 'connection refused' };
   const health = structuredClone(HealthAnswer.schema.parse(HealthAnswer.example));
@@ -125,7 +125,7 @@ function edge(name: string, release: string | null | undefined, distributable = 
   return { ...pod, health, failure: null };
 }
 
-const row = (...asked: readonly PodEvidence[]): ReturnType<typeof edgesRow> =>
+const row = (...asked: readonly PodHealth[]): ReturnType<typeof edgesRow> =>
   edgesRow({ count: asked.length, ready: asked.length, asked }, 'official', 'r3', ['r3', 'r2', 'r1']);
 
 describe('the edges of a status', () => {

@@ -4,7 +4,7 @@ import { success } from '../../../src/domain/result.ts';
 import type { DaemonConditionCode } from '../../../src/domain/service-state/daemon-conditions.ts';
 import { decideServiceState } from '../../../src/domain/service-state/decide-service-state.ts';
 import type { Reason } from '../../../src/domain/verdict/reasons.ts';
-import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
+import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { localizationRow, localizedConditions } from '../../../src/operator/reconcile/localization-status.ts';
 import { restingChannel } from '../../../src/operator/reconcile/resting-channel.ts';
 import { translationStatus } from '../../support/fake-slipway.ts';
@@ -152,7 +152,7 @@ describe('the translations of a localized channel', () => {
   });
 });
 
-function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | null = null): PodEvidence {
+function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | null = null): PodHealth {
   const health = structuredClone(HealthAnswer.example);
   health.verdicts.localized = {
     distributable: reason === null,
@@ -165,16 +165,11 @@ function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | n
   return { name: 'a', origin: '', endpoint: 'ready', health: { ...health, service }, failure: null };
 }
 
-const silent: PodEvidence = { ...pod(), health: null, failure: 'no answer' };
+const silent: PodHealth = { ...pod(), health: null, failure: 'no answer' };
 const LOCALIZED = { channel: 'localized', wanted: null } as const;
 
 /** A pod whose server has this condition from the daemon. */
-function told(
-  code: DaemonConditionCode,
-  message: string,
-  reason: Reason,
-  release: string | null,
-): PodEvidence {
+function told(code: DaemonConditionCode, message: string, reason: Reason, release: string | null): PodHealth {
   const { health, ...more } = pod(reason, release);
   const verdicts = health?.verdicts ?? HealthAnswer.example.verdicts;
   const conditions = [{ code, message, since: 1, next_try: null }];
@@ -184,7 +179,7 @@ function told(
   return { ...more, health: health === null ? null : { ...health, service } };
 }
 
-const withdrawn = (): PodEvidence => told('localized_withdrawn', 'rolled back', 'BaseReleaseChanged', 'l0');
+const withdrawn = (): PodHealth => told('localized_withdrawn', 'rolled back', 'BaseReleaseChanged', 'l0');
 
 describe('a localized channel rests', () => {
   it.each([

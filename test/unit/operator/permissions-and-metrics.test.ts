@@ -5,7 +5,7 @@ import { RESTING_REASONS } from '../../../src/domain/service-state/calm-reasons.
 import { operatorConfigurationSchema } from '../../../src/operator/config.ts';
 import { COLLECTION_KINDS } from '../../../src/operator/kubernetes/collections.ts';
 import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
-import { PermissionBook } from '../../../src/operator/kubernetes/permission-book.ts';
+import { MissingPermissions } from '../../../src/operator/kubernetes/missing-permissions.ts';
 import { REFLECTOR_TURNS } from '../../../src/operator/kubernetes/reflector.ts';
 import { createOperatorMetrics } from '../../../src/operator/metrics.ts';
 import { electionRules, watchedNamespaceRules, type PolicyRule } from '../../support/operator-rbac.ts';
@@ -63,7 +63,7 @@ const forbidden = (causes: readonly string[]): KubernetesError =>
 
 describe('the permission book', () => {
   it('names a missing permission, but not a namespace that is being deleted', async () => {
-    const book = new PermissionBook(createLogger({ name: 'test', level: 'silent' }));
+    const book = new MissingPermissions(createLogger({ name: 'test', level: 'silent' }));
     const fail = async (causes: readonly string[]): Promise<void> => {
       const failing = book.watch('create events', async () => {
         throw forbidden(causes);

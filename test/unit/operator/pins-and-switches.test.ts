@@ -11,7 +11,7 @@ import {
   type EndpointState,
   type ReleaseChannel,
 } from '../../../src/operator/kubernetes/objects.ts';
-import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
+import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import type { ReleaseRow, ReleaseStatus, ServerClient } from '../../../src/operator/pods/server-client.ts';
 import { createEarlySwitch } from '../../../src/operator/reconcile/early-switch.ts';
 import {
@@ -179,13 +179,13 @@ describe('a pin', () => {
   });
 });
 
-function edgesOf(...asked: readonly PodEvidence[]): ObservedEdges {
+function edgesOf(...asked: readonly PodHealth[]): ObservedEdges {
   return { count: asked.length, ready: asked.filter(({ endpoint }) => endpoint === 'ready').length, asked };
 }
 
 /** An origin that was observed with these pods. */
 function observation(
-  origin: PodEvidence,
+  origin: PodHealth,
   edges: ObservedEdges | null,
   token: string | null = 'secret',
 ): Observation {
@@ -202,7 +202,7 @@ describe('the switch to an announced release', () => {
     announced: string | null | undefined,
     { current = 'r1', currentAt = AT }: { readonly current?: string; readonly currentAt?: number } = {},
     endpoint: EndpointState = 'ready',
-  ): PodEvidence {
+  ): PodHealth {
     const base = { name, origin: `http://${name}`, endpoint };
     if (announced === undefined) return { ...base, health: null, failure: 'connection refused' };
     const health = structuredClone(HealthAnswer.schema.parse(HealthAnswer.example));
@@ -232,12 +232,12 @@ describe('the switch to an announced release', () => {
   }
 
   /** Observes edges as the operator does. */
-  async function observedEdges(...edges: readonly PodEvidence[]): Promise<ObservedEdges | null> {
+  async function observedEdges(...edges: readonly PodHealth[]): Promise<ObservedEdges | null> {
     const options = {
       view: { servicesWithPodsOf: () => [] },
       pods: () => success([]),
       edges: () => edges,
-      evidence: { ask: async (pods: readonly PodEvidence[]) => await Promise.resolve(pods) },
+      evidence: { ask: async (pods: readonly PodHealth[]) => await Promise.resolve(pods) },
       tokens: { read: async () => await Promise.resolve(success('secret')) },
     } as unknown as ObserverOptions;
     return (await observe(options, channel(), null)).edges;
@@ -252,7 +252,7 @@ describe('the switch to an announced release', () => {
       token = 'secret',
       fails,
     }: {
-      readonly origin?: PodEvidence;
+      readonly origin?: PodHealth;
       readonly of?: ReturnType<typeof channel>;
       readonly token?: string | null;
       readonly fails?: Error;

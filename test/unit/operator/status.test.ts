@@ -18,7 +18,7 @@ import { CALM_REASONS } from '../../../src/domain/service-state/calm-reasons.ts'
 import { REASONS, type Reason } from '../../../src/domain/verdict/reasons.ts';
 import type { ChannelWriter } from '../../../src/operator/channels/channel-writer.ts';
 import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
-import type { PodEvidence } from '../../../src/operator/pods/evidence-book.ts';
+import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { conditionsOf, type Findings } from '../../../src/operator/reconcile/conditions.ts';
 import { stageOutcome, STAGES } from '../../../src/operator/reconcile/stages.ts';
 import { writeStatus } from '../../../src/operator/reconcile/reconciler.ts';
@@ -29,7 +29,7 @@ import { releaseRow, translationStatus } from '../../support/fake-slipway.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 
-const silent = (name: string): PodEvidence => ({
+const silent = (name: string): PodHealth => ({
   name,
   origin: '',
   endpoint: 'ready',
@@ -41,7 +41,7 @@ const brief = (all: readonly ChannelCondition[]): Record<string, string> =>
   Object.fromEntries(all.map(({ type, status, reason }) => [type, `${status} ${reason}`]));
 
 describe('the conditions', () => {
-  function pod(name: string, reason: Reason | null, releaseId = 'r1'): PodEvidence {
+  function pod(name: string, reason: Reason | null, releaseId = 'r1'): PodHealth {
     const health = structuredClone(HealthAnswer.example);
     health.verdicts.official = {
       distributable: reason === null,
@@ -185,8 +185,8 @@ describe('the conditions', () => {
   });
 
   it('say what a client of the Service gets, whatever the pods say of themselves', () => {
-    const unready = (each: PodEvidence): PodEvidence => ({ ...each, endpoint: 'unready' });
-    const draining = (each: PodEvidence): PodEvidence => ({ ...each, endpoint: 'draining' });
+    const unready = (each: PodHealth): PodHealth => ({ ...each, endpoint: 'unready' });
+    const draining = (each: PodHealth): PodHealth => ({ ...each, endpoint: 'draining' });
     expect(brief(conditions({ pods: [unready(pod('a', null))] }))).toMatchObject({
       Ready: 'False EndpointNotReady',
       Reconciling: 'True EndpointNotReady',
@@ -304,13 +304,13 @@ const RELEASE_ID = HealthAnswer.example.verdicts.official.release_id ?? '';
 const DAEMON = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
 
 describe('a status', () => {
-  function pod(name = 'a'): PodEvidence {
+  function pod(name = 'a'): PodHealth {
     const health = HealthAnswer.schema.parse(HealthAnswer.example);
     return { name, origin: 'http://a', endpoint: 'ready', health, failure: null };
   }
 
   function status(
-    changes: Partial<StatusInput> & { readonly pods?: readonly PodEvidence[] } = {},
+    changes: Partial<StatusInput> & { readonly pods?: readonly PodHealth[] } = {},
   ): ReleaseChannelStatus {
     const { pods = [pod()], ...rest } = changes;
     return statusOf({
@@ -382,7 +382,7 @@ describe('a status', () => {
 
   it('keeps the last state while nobody answers, and drops a missing release', () => {
     const before = status();
-    const silent: PodEvidence = {
+    const silent: PodHealth = {
       name: 'a',
       origin: '',
       endpoint: 'ready',
@@ -404,7 +404,7 @@ describe('a status', () => {
   });
 
   it('counts a pod as serving only if the Service sends it requests', () => {
-    const unready: PodEvidence = { ...pod('b'), endpoint: 'unready' };
+    const unready: PodHealth = { ...pod('b'), endpoint: 'unready' };
     expect(status({ pods: [pod('a'), unready] })).toMatchObject({
       servingPods: '1/2',
       pods: [

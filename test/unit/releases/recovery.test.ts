@@ -12,7 +12,7 @@ import { RECHECK_MS } from '../../../src/releases/checks/withdrawal-recheck.ts';
 import { RELEASE_FAILPOINTS } from '../../../src/releases/jobs/release-failpoints.ts';
 import { createAttestationRepository } from '../../../src/releases/records/attestation-repository.ts';
 import { refuseForeignStore } from '../../../src/releases/recovery/store-owner.ts';
-import { releaseJobs } from '../../../src/releases/implemented-jobs.ts';
+import { implementReleaseJobs } from '../../../src/releases/implement-release-jobs.ts';
 import type { ReleaseParts } from '../../../src/releases/release-parts.ts';
 import { createUpstreamSource } from '../../../src/upstream/adapters/upstream-source.ts';
 import { createRecoveryRun } from '../../../src/releases/recovery/recovery-run.ts';
@@ -404,7 +404,7 @@ describe('the attempts of a recovery', () => {
         throw new Error('EROFS');
       },
     };
-    const [job] = releaseJobs(
+    const [job] = implementReleaseJobs(
       { writer } as unknown as ReleaseParts,
       createUpstreamSource(null, vi.fn()),
       recovery,

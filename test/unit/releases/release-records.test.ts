@@ -9,14 +9,12 @@ import {
   stringMatching,
   uniqueArray,
 } from 'fast-check';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/engine/database/database.ts';
 import { compareCatalogs, statesOtherBytes } from '../../../src/releases/catalog/catalog-refresh-task.ts';
 import { createCatalogStore, type CatalogStore } from '../../../src/releases/catalog/catalog-store.ts';
-import { localizedStatusOf } from '../../../src/releases/reports.ts';
 import type { CatalogEntryRow } from '../../../src/releases/records/entry-row.ts';
 import { chooseReleaseName, type NameHolder } from '../../../src/releases/records/release-name.ts';
-import type { ReleaseRepository } from '../../../src/releases/records/release-repository.ts';
 import { reuseOf } from '../../../src/releases/sync/download-plan.ts';
 import type { UpstreamEntry } from '../../../src/upstream/upstream.ts';
 import {
@@ -323,25 +321,5 @@ describe('the name of a release', () => {
       }),
       { numRuns: 50 },
     );
-  });
-});
-
-describe('the history of a localized channel', () => {
-  it('the history has the release that became current last, however many were made after it', () => {
-    // As the repository lists them: those that were made last are first.
-    const rows = Array.from({ length: 25 }, (_, age) => ({
-      release_id: `l${25 - age}`,
-      base_release_id: 'r1',
-      state: 'superseded',
-      published_at: age === 24 ? 1000 : 100 - age,
-    }));
-    const releases = {
-      current: () => null,
-      pointer: () => null,
-      list: (_channel: string, limit: number) => rows.slice(0, limit),
-    } as unknown as ReleaseRepository;
-    const { history } = localizedStatusOf(releases, () => null);
-    expect(history).toHaveLength(20);
-    expect(history.slice(0, 2).map(({ localized_release_id: id }) => id)).toEqual(['l1', 'l25']);
   });
 });

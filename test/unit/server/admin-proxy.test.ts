@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/platform/process/clock.ts';
-import { answerReport as forwardReport, type ReportParts } from '../../../src/server/admin/reports.ts';
+import { forwardReport, type ReportParts } from '../../../src/server/admin/reports.ts';
 import { ADMIN_TOKEN, refusal, startAdminServer } from '../../support/admin-client.ts';
 import { HttpConnection } from '../../support/http-connection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

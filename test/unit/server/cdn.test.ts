@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderHttpDate } from '../../../src/domain/http/http-date.ts';
 import { parseDestination } from '../../../src/domain/release/destination.ts';
-import { parseCdnTarget } from '../../../src/server/bytes/cdn-target.ts';
+import { parseBytePathTarget } from '../../../src/server/bytes/byte-path-target.ts';
 import { fakeRelease } from '../../fakes/fake-serving.ts';
 import {
   patternBytes,
@@ -446,7 +446,7 @@ describe('the path of a request', () => {
           const bySegment = destination.split('/').map(encodeURIComponent).join('/');
           const asOneSegment = encodeURIComponent(destination);
           for (const encoded of [bySegment, asOneSegment, asOneSegment.replaceAll('%2F', '%2f')]) {
-            expect(parseCdnTarget(`${PREFIX}${encoded}?${query}`, PREFIX)).toEqual({
+            expect(parseBytePathTarget(`${PREFIX}${encoded}?${query}`, PREFIX)).toEqual({
               kind: 'path',
               path: destination,
             });
@@ -478,7 +478,7 @@ describe('the path of a request', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        const parsed = parseCdnTarget(PREFIX + pieces.join(''), PREFIX);
+        const parsed = parseBytePathTarget(PREFIX + pieces.join(''), PREFIX);
         if (parsed.kind !== 'path') return;
         expect(parsed.path).not.toMatch(/[\\\0]/);
         for (const segment of parsed.path.split('/')) expect(['', '.', '..']).not.toContain(segment);

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import type { CdnLimits } from '../../../src/server/bytes/cdn-limits.ts';
+import type { BytePathLimits } from '../../../src/server/bytes/byte-path-limits.ts';
 import { objectPath } from '../../../src/snapshot/volume/layout.ts';
 import { fakeRelease } from '../../fakes/fake-serving.ts';
 import { CDN_HOST, patternBytes, serveFiles, startCdn, storeObject } from '../../support/cdn-fixture.ts';
@@ -16,7 +16,7 @@ const GET = `GET /${CDN_HOST}/a.bin HTTP/1.1\r\nHost: h\r\n\r\n`;
 
 async function start(
   options: Partial<Parameters<typeof startFronted>[1]> = {},
-  limits: Partial<CdnLimits> = {},
+  limits: Partial<BytePathLimits> = {},
 ): Promise<{
   readonly cdn: Awaited<ReturnType<typeof startCdn>>;
   readonly fronted: FrontedServer;

@@ -8,9 +8,9 @@ import {
   type ServiceAnswer,
   type ServiceStateName,
 } from '../../../src/domain/service-state/service-state.ts';
-import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
+import { createSilentLogger, type Logger } from '../../../src/platform/logging/logging.ts';
 import { createRegistry } from '../../../src/platform/metrics/metrics.ts';
-import { createCdnMetrics } from '../../../src/server/bytes/cdn-metrics.ts';
+import { createBytePathMetrics } from '../../../src/server/bytes/byte-path-metrics.ts';
 import { MinuteRing, type Traffic } from '../../../src/server/history/minute-ring.ts';
 import { readScrub, type ScrubPosition } from '../../../src/server/history/scrub-reader.ts';
 import { createServerHistory, type MinuteOfProcess } from '../../../src/server/history/server-history.ts';
@@ -22,6 +22,7 @@ import {
   createServiceStateReader,
   type ServiceStateSources,
 } from '../../../src/server/service/service-state-reader.ts';
+import { createServiceStateLog } from '../../../src/server/service/service-state-log.ts';
 import { createStateTimes } from '../../../src/server/service/state-times.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { factsOfVerdicts } from '../../support/service-answer.ts';
@@ -231,7 +232,7 @@ describe('the traffic of a server', () => {
     const registry = createRegistry({ name: 'slipway-server', version: '0.1.0' });
     const metrics = createServerMetrics(registry);
     const none = (): number => 0;
-    const cdn = createCdnMetrics(registry, {
+    const cdn = createBytePathMetrics(registry, {
       inFlightBytes: none,
       openDescriptors: none,
       cachedBytes: none,
@@ -319,6 +320,44 @@ function answer(...conditions: readonly DaemonCondition[]): ServiceAnswer {
   localized.since = 2000;
   return decideServiceState(factsOfVerdicts({ official, localized }, { conditions }));
 }
+
+describe('the log of the state', () => {
+  it('names what has changed: the service, or only a channel, with what it was before', async () => {
+    const clock = new FakeClock(START);
+    const lines: object[] = [];
+    const log = (fields: object, msg: string): void => void lines.push({ msg, ...fields });
+    let current = answer();
+    const watch = createServiceStateLog({
+      read: () => current,
+      logger: { info: log, warn: log } as unknown as Logger,
+      clock,
+    });
+    onTestFinished(async () => await watch.stop());
+    watch.start();
+    await clock.advance(1000);
+    const withdrawn = {
+      ...current.channels.localized,
+      state: 'withdrawn',
+      reason: 'NothingPublished',
+    } as const;
+    current = { ...current, channels: { ...current.channels, localized: withdrawn } };
+    await clock.advance(1000);
+    current = answer({ code: 'volume_full', message: 'full', since: null, next_try: null });
+    await clock.advance(2000);
+    expect(lines).toMatchObject([
+      { msg: 'state of the service changed', state: 'healthy', before: null, localized_before: null },
+      { msg: 'state of a channel changed', channel: 'localized', state: 'withdrawn', before: 'unpublished' },
+      {
+        msg: 'state of the service changed',
+        state: 'degraded',
+        before: 'healthy',
+        localized_state: 'unpublished',
+        localized_before: 'withdrawn',
+      },
+    ]);
+    expect(lines).toHaveLength(3);
+  });
+});
 
 describe('the times of the state', () => {
   function told(code: DaemonCondition['code'], since: number | null): DaemonCondition {

@@ -8,7 +8,7 @@ import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { BlockCache } from '../../../src/server/bytes/block-cache.ts';
 import { createBodySender, type BodySender } from '../../../src/server/bytes/body-sender.ts';
-import { DEFAULT_CDN_LIMITS } from '../../../src/server/bytes/cdn-limits.ts';
+import { DEFAULT_CDN_LIMITS } from '../../../src/server/bytes/byte-path-limits.ts';
 import { createDrainWatch, type StalledSide } from '../../../src/server/bytes/drain-watch.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../src/server/bytes/in-flight-budget.ts';
 import type { ByteResponse } from '../../../src/server/bytes/outflow.ts';

@@ -50,7 +50,11 @@ function factsOf({ mode, scope, destructive, hasDryRun }: ActionDefinition): rea
       : `The token needs the scope ${scope}.`;
   return [
     ...wrapText(`${modes[mode]} ${scopes}`, HELP_WIDTH),
-    ...(destructive ? ['It shows what it takes away and asks before it starts; --yes answers.'] : []),
-    ...(hasDryRun === true ? ['With --dry-run the daemon says what would happen, and changes nothing.'] : []),
+    ...(destructive
+      ? ['It is destructive: it shows its effect and asks before it starts; --yes skips the question.']
+      : []),
+    ...(hasDryRun === true
+      ? ['With --dry-run the daemon shows what would happen, and changes nothing.']
+      : []),
   ];
 }

@@ -5,7 +5,7 @@ import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 const MAX_ANSWER = 1000;
 
 /**
- * Asks before something is taken away. `--yes` answers; without a terminal nobody can.
+ * Asks before a destructive action. `--yes` answers; without a terminal nobody can.
  *
  * @param what the sentence before the question, such as `release-cleanup deletes 2 releases`
  * @throws CtlFailure unless the answer is yes; the reason of the signal on Ctrl-C
@@ -16,7 +16,7 @@ export async function confirm(context: CtlContext, what: string): Promise<void> 
   if (stdin.isTTY !== true) {
     throw new CtlFailure(
       CTL_EXITS.usage,
-      `${what}; nothing was changed. Add --yes to do it without a question, or --dry-run to see what would happen`,
+      `${what}; nothing was changed. Add --yes to skip the question, or --dry-run to see what would happen`,
     );
   }
   stderr.write('Continue? [y/N] ');

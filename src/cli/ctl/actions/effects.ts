@@ -13,7 +13,7 @@ type Effect = (context: CtlContext, body: ControlBody) => Promise<string>;
 const MOST_ROWS = '1000';
 const MAX_TEXT = 60;
 
-/** Reads the things that a destructive action takes away, before anyone is asked. `release-cleanup` has a dry run instead. */
+/** Reads what a destructive action would remove or stop, before anyone is asked. `release-cleanup` has a dry run instead. */
 const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
   restart: async (context) => {
     const { items } = await readReport(context.api, 'task.list');
@@ -53,7 +53,7 @@ const EFFECTS: Readonly<Partial<Record<ControlAction, Effect>>> = {
 };
 
 /**
- * Describes what a destructive action would take away.
+ * Describes what a destructive action would remove or stop.
  *
  * @returns lines, the first one a sentence without its subject; `null` when nothing can be said
  * @throws CtlFailure, also when the thing does not exist

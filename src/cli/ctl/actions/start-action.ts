@@ -20,7 +20,7 @@ const JOINED =
   'An equal task was running already, and this is that task. It may have read its input before your last change: when it has ended, run the action again.';
 
 /**
- * Starts an action. A destructive one shows what it takes away and asks first; with `--dry-run` nothing is changed.
+ * Starts an action. A destructive one shows what it would change and asks first; with `--dry-run` nothing is changed.
  *
  * @param body JSON text that is valid for the action; `null` for none
  * @returns the exit code
@@ -60,7 +60,7 @@ async function confirmAction(
   const isAsked = args.values.yes !== true && stdin.isTTY === true;
   const effect = isAsked ? await effectOf(context, action, fields) : null;
   if (effect !== null) stderr.write(`${action} ${effect.text}`);
-  await confirm(context, `${action} takes something away or stops it`);
+  await confirm(context, `${action} is destructive and needs confirmation`);
   return effect?.body ?? fields;
 }
 
@@ -71,11 +71,11 @@ interface Effect {
 
 async function effectOf(context: CtlContext, action: ControlAction, fields: ControlBody): Promise<Effect> {
   if (actionDefinition(action).hasDryRun !== true) {
-    const text = (await describeEffect(context, action, fields)) ?? 'takes something away\n';
+    const text = (await describeEffect(context, action, fields)) ?? 'is destructive\n';
     return { text, body: fields };
   }
   const { taskId } = await post(context, action, withDryRun(fields), randomUUID());
-  if (taskId === null) return { text: 'takes something away\n', body: fields };
+  if (taskId === null) return { text: 'is destructive\n', body: fields };
   const { task } = await watchTask(context, taskId);
   if (task.status !== 'succeeded') {
     throw new CtlFailure(CTL_EXITS.failed, `${action}: ${outcomeOf(task)}; nothing was changed`);

@@ -18,7 +18,7 @@ const TRUST_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--reason TEXT', 'reason to record in the histories'],
 ];
 const WAIT_TEXT = ['--wait-timeout SECONDS', 'longest wait; the task keeps running after it'] as const;
-const DRY_RUN_TEXT = ['--dry-run', 'says what would happen, and changes nothing'] as const;
+const DRY_RUN_TEXT = ['--dry-run', 'shows what would happen, and changes nothing'] as const;
 const EXCHANGE_TEXT = [
   '--exchange',
   'FILE is in the exchange folder of the daemon (exchange.root), and the daemon does the work; for many terms',

@@ -75,8 +75,8 @@ function renderImport(
   { isTrial, isPartial, status }: ImportOptions,
   { outcomes, calls, finished, unfinished }: ImportResult,
 ): string {
-  const isHandIn = status === 'translated';
-  const told = outcomes.filter((each) => isTold(each, isHandIn)).map(lineOf);
+  const isSubmitted = status === 'translated';
+  const told = outcomes.filter((each) => isTold(each, isSubmitted)).map(lineOf);
   const counts = Object.entries(countOutcomes(outcomes));
   const lines = [
     `${countText(outcomes.length, 'unit')} in ${file.path}`,
@@ -95,7 +95,7 @@ function renderImport(
   } else if (calls.made > 0) {
     lines.push(
       `${calls.made} of ${countText(calls.planned, 'call')} stored targets; run ${runOfFile(file)}`,
-      ...(isHandIn
+      ...(isSubmitted
         ? []
         : ['the targets are drafts; import the file with --status translated when its tasks are complete']),
     );
@@ -105,9 +105,11 @@ function renderImport(
 
 const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);
 
-/** Whether the output lists a unit. A unit without a target is listed only when the task is handed in. */
-function isTold({ outcome, detail }: UnitOutcome, isHandIn: boolean): boolean {
-  return isProblem(outcome) || BLOCKED.has(outcome) || (isHandIn && outcome === 'no_target' && detail !== '');
+/** Whether the output lists a unit. A unit without a target is listed only when the task is submitted. */
+function isTold({ outcome, detail }: UnitOutcome, isSubmitted: boolean): boolean {
+  return (
+    isProblem(outcome) || BLOCKED.has(outcome) || (isSubmitted && outcome === 'no_target' && detail !== '')
+  );
 }
 
 function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { line: number; text: string } {

@@ -93,7 +93,7 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ['--since TIME', 'translations stored at this time or later, for example 2026-11-23T08:00:00Z'],
       ['--task ID', 'only units of this translation task'],
       ['--destination GLOB', 'only units of files whose path fits'],
-      ['--dry-run', 'shows what would be taken back'],
+      ['--dry-run', 'shows what would be undone'],
       ['-y, --yes', 'takes back without a question; needed where there is no terminal'],
       ['--reason TEXT', 'reason to record in the history'],
       REPORT_TEXT('what happened to every unit'),

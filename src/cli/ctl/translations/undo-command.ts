@@ -21,7 +21,7 @@ export async function runUndo(context: CtlContext): Promise<CtlExit> {
   const { args, stdin, stderr } = context;
   const choice = choiceOf(context);
   const query = await unitQueryOf(context);
-  const reason = textOption(args, 'reason') ?? 'taken back with slipway ctl translations undo';
+  const reason = textOption(args, 'reason') ?? 'undone with slipway ctl translations undo';
   const isTrial = args.values['dry-run'] === true;
   const { outcomes, failure } = await withProgress(context, async (display) =>
     undoUnits(patientReads(context), {
@@ -54,7 +54,7 @@ function choiceOf({ args }: CtlContext): UndoChoice {
   const author = textOption(args, 'author') ?? null;
   const since = timeOf(textOption(args, 'since'));
   if (run !== null || author !== null || since !== null) return { run, author, since };
-  throw new CtlFailure(CTL_EXITS.usage, 'say what to take back: --run ID, --author TOKEN or --since TIME');
+  throw new CtlFailure(CTL_EXITS.usage, 'choose what to undo: --run ID, --author TOKEN or --since TIME');
 }
 
 function timeOf(text: string | undefined): number | null {

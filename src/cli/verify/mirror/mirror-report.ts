@@ -133,5 +133,5 @@ function conclusion({ sound, complete, timed_out: timedOut, attestation, release
     return 'COULD NOT BE CHECKED: the mirror serves no release now, for the reasons named above, so no file was read; check again when it does';
   if (timedOut)
     return 'COULD NOT BE CHECKED: --timeout expired before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
-  return complete ? 'sound' : 'sound as far as it could be checked: see above';
+  return complete ? 'all releases intact' : 'intact as far as it could be checked: see above';
 }

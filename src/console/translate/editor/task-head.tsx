@@ -4,7 +4,7 @@ import { useApp } from '../../state/app.ts';
 import { count } from '../../text/format.ts';
 import { sessionOf } from './draft/editor-session.ts';
 import { UnsavedCount } from './draft/save-state.tsx';
-import { HandIn, isHandInOffered } from './hand-in.tsx';
+import { SubmitPanel, isSubmitOffered } from './submit-panel.tsx';
 import { lookOf, type TranslationTask } from './unit.ts';
 
 export type EditorMode = 'translate' | 'review';
@@ -22,17 +22,17 @@ export function TaskHead({
   readonly onMode: (mode: EditorMode) => void;
 }): JSX.Element {
   const app = useApp();
-  const [isHandingIn, setHandingIn] = useState(false);
+  const [isSubmitting, setSubmitting] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
   const close = (): void => {
-    setHandingIn(false);
+    setSubmitting(false);
     opener.current?.focus();
   };
   const { destination, archive_entry: entry, unit_counts: counts } = task;
   return (
     <div class="editor-head">
       <p class="editor-path">
-        <a href="#/translate">Tasks</a> <span aria-hidden="true">›</span> <bdi>{destination}</bdi>
+        <a href="#/translate">Queue</a> <span aria-hidden="true">›</span> <bdi>{destination}</bdi>
         {entry === null ? null : (
           <>
             {' '}
@@ -52,18 +52,18 @@ export function TaskHead({
         <UnsavedCount />
         <PersonField />
         {app.mayRun('translation-proofread') ? <ModeSwitch mode={mode} onMode={onMode} /> : null}
-        {app.mayRun('translation-task-update') && isHandInOffered(task) ? (
+        {app.mayRun('translation-task-update') && isSubmitOffered(task) ? (
           <button
             type="button"
             ref={opener}
-            aria-expanded={isHandingIn}
-            onClick={() => (isHandingIn ? close() : setHandingIn(true))}
+            aria-expanded={isSubmitting}
+            onClick={() => (isSubmitting ? close() : setSubmitting(true))}
           >
-            Hand in for review
+            Submit for review
           </button>
         ) : null}
       </div>
-      {isHandingIn ? <HandIn task={task} onClosed={close} /> : null}
+      {isSubmitting ? <SubmitPanel task={task} onClosed={close} /> : null}
       <TaskNotes task={task} />
     </div>
   );

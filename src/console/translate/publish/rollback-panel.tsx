@@ -110,7 +110,7 @@ function Releases({
               : `${announcedId} is announced. `}
           </span>
           <Button class="danger" onClick={() => show(null)}>
-            {announcedId === null ? 'Withdraw the localized channel …' : 'Take it back …'}
+            {announcedId === null ? 'Withdraw the localized channel …' : 'Roll it back …'}
           </Button>
         </p>
       ) : null}
@@ -271,8 +271,8 @@ function RolledBack({ result }: { readonly result: RollbackResult }): JSX.Elemen
       <strong>{to === null ? 'Withdrawn. ' : 'Rolled back. '}</strong>
       <code>{from}</code>
       {to === null
-        ? ' is taken back, and readers get the official texts. '
-        : ' is taken back, and readers get '}
+        ? ' is rolled back, and readers get the official texts. '
+        : ' is rolled back, and readers get '}
       {to === null ? null : <code>{to}</code>}
       {to === null ? null : ' again. '}
       {heldUnits === null ? null : `${counted(heldUnits, 'unit is', 'units are')} on hold.`}

@@ -23,7 +23,7 @@ const EVERY_MS = 15_000;
 const TASK_LIMIT = '200';
 
 const STATUSES = [
-  ['translated', 'Handed in'],
+  ['translated', 'Submitted'],
   ['in_progress', 'In progress'],
   ['blocked', 'Blocked'],
   ['proofread', 'Proofread'],
@@ -177,7 +177,7 @@ function TaskList({
             >
               <bdi class="clip">{entry === null ? destination : `${destination} › ${entry}`}</bdi>
               <span class="muted">
-                {count(counts['translated'] ?? 0)} handed in, {counted(counts['draft'] ?? 0, 'draft')},{' '}
+                {count(counts['translated'] ?? 0)} submitted, {counted(counts['draft'] ?? 0, 'draft')},{' '}
                 {count(counts['proofread'] ?? 0)} proofread
               </span>
             </button>

@@ -24,8 +24,8 @@ import { WaitingUnit } from './waiting-unit.tsx';
 const MOST_AT_ONCE = 900;
 
 const SCOPES = [
-  ['translated', 'Handed in'],
-  ['drafts', 'Handed in and drafts'],
+  ['translated', 'Submitted'],
+  ['drafts', 'Submitted and drafts'],
   ['findings', 'With findings'],
 ] as const;
 

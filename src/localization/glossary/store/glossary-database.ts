@@ -1,5 +1,8 @@
 import { openOtherDatabase, type ReadableDatabase } from '../../other-database.ts';
+import { cachedStatements } from '../../../engine/database/cached-statements.ts';
+import type { Statement } from '../../../engine/database/checked-rows.ts';
 import { openSqliteDatabase, type Database } from '../../../engine/database/sqlite-database.ts';
+import type { CompiledGlossary } from '../../../domain/glossary/compile-glossary.ts';
 import { REVIEW_STATUSES } from '../../../domain/glossary/term.ts';
 import {
   COUNT,
@@ -163,4 +166,26 @@ export function openOtherGlossary(path: string): ReadableDatabase {
     migrations: GLOSSARY_MIGRATIONS,
     rules: GLOSSARY_RULES,
   });
+}
+
+/** An open Glossary with its compiled statements and terms. */
+export interface OpenGlossary<D extends ReadableDatabase = ReadableDatabase> {
+  readonly database: D;
+  readonly sql: (text: string) => Statement;
+  /** The compiled terms of some pairs of languages, as of one generation of the file. */
+  readonly compiled: { generation: number; readonly pairs: Map<string, CompiledGlossary> };
+  close(): void;
+}
+
+/** The open main file, the only one that is written. */
+export type MainGlossary = OpenGlossary<Database>;
+
+/** The Glossary in an open database. */
+export function glossaryIn<D extends ReadableDatabase>(database: D): OpenGlossary<D> {
+  return {
+    database,
+    sql: cachedStatements(database),
+    compiled: { generation: -1, pairs: new Map() },
+    close: () => database.close(),
+  };
 }

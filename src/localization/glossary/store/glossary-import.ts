@@ -1,7 +1,7 @@
 import { decideImport, type ImportStep } from '../../../domain/glossary/import-decision.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
-import type { Database } from '../../../engine/database/sqlite-database.ts';
-import type { GlossaryWriter } from './glossary-writer.ts';
+import type { MainGlossary } from './glossary-database.ts';
+import { addTerm, changeTermState, findKnownTerm, isKnownTermId, updateTerm } from './glossary-writer.ts';
 import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
 import { TermError, type StoredTerm, type TermAudit, type TermFields } from './stored-term.ts';
 
@@ -32,34 +32,32 @@ export interface TermImportOutcome {
 }
 
 /** Imports terms in one transaction, in their order. The same import again changes nothing. */
-export type ImportTerms = (batch: TermImportBatch) => readonly TermImportOutcome[];
+export function importTerms(glossary: MainGlossary, batch: TermImportBatch): readonly TermImportOutcome[] {
+  return glossary.database.transaction(() => batch.terms.map((term) => importOne(glossary, term, batch)), {
+    isTrial: batch.isDryRun,
+  });
+}
 
-export function createGlossaryImport(database: Database, writer: GlossaryWriter): ImportTerms {
-  const importOne = (term: ImportedTerm, batch: TermImportBatch): TermImportOutcome => {
-    const known = writer.findKnown(term.isOwnId ? term.termId : null, term.fields);
-    const decision = decideImport({
-      known: known?.reviewStatus ?? null,
-      isSame: known !== null && meaningOf({ ...known, ...withoutSource(term.fields) }) === meaningOf(known),
-      read: term.status,
-      isReviewed: batch.isReviewed,
-      hasTranslation: term.fields.recommendedTranslation.trim() !== '',
+function importOne(glossary: MainGlossary, term: ImportedTerm, batch: TermImportBatch): TermImportOutcome {
+  const known = findKnownTerm(glossary, term.isOwnId ? term.termId : null, term.fields);
+  const decision = decideImport({
+    known: known?.reviewStatus ?? null,
+    isSame: known !== null && meaningOf({ ...known, ...withoutSource(term.fields) }) === meaningOf(known),
+    read: term.status,
+    isReviewed: batch.isReviewed,
+    hasTranslation: term.fields.recommendedTranslation.trim() !== '',
+  });
+  if (decision.kind !== 'steps') return { outcome: decision.kind, message: decision.message };
+  try {
+    return glossary.database.transaction(() => {
+      let termId = known?.termId ?? (isKnownTermId(glossary, term.termId) ? term.spareId : term.termId);
+      for (const step of decision.steps) ({ termId } = takeStep(glossary, step, termId, term, batch));
+      return { outcome: outcomeOf(decision.steps), message: null };
     });
-    if (decision.kind !== 'steps') return { outcome: decision.kind, message: decision.message };
-    try {
-      return database.transaction(() => {
-        let termId = known?.termId ?? (writer.isKnownId(term.termId) ? term.spareId : term.termId);
-        for (const step of decision.steps) ({ termId } = takeStep(writer, step, termId, term, batch));
-        return { outcome: outcomeOf(decision.steps), message: null };
-      });
-    } catch (error) {
-      if (!(error instanceof TermError)) throw error;
-      return { outcome: 'conflict', message: error.message };
-    }
-  };
-  return (batch) =>
-    database.transaction(() => batch.terms.map((term) => importOne(term, batch)), {
-      isTrial: batch.isDryRun,
-    });
+  } catch (error) {
+    if (!(error instanceof TermError)) throw error;
+    return { outcome: 'conflict', message: error.message };
+  }
 }
 
 /** The source of a known term stays: the file is not where it comes from. */
@@ -69,18 +67,18 @@ function withoutSource(fields: TermFields): Omit<TermFields, 'source'> {
 }
 
 function takeStep(
-  writer: GlossaryWriter,
+  glossary: MainGlossary,
   step: ImportStep,
   termId: string,
   term: ImportedTerm,
   { audit, now, isReviewed }: TermImportBatch,
 ): StoredTerm {
   const context = { audit, now, termId };
-  if (step === 'add') return writer.add({ ...context, fields: term.fields, status: 'draft' });
+  if (step === 'add') return addTerm(glossary, { ...context, fields: term.fields, status: 'draft' });
   if (step === 'update') {
-    return writer.update({ ...context, fields: withoutSource(term.fields), isReviewed, status: null });
+    return updateTerm(glossary, { ...context, fields: withoutSource(term.fields), isReviewed, status: null });
   }
-  return writer.transition({ ...context, kind: step, force: false });
+  return changeTermState(glossary, { ...context, kind: step, force: false });
 }
 
 function outcomeOf(steps: readonly ImportStep[]): TermImportOutcome['outcome'] {

@@ -1,7 +1,8 @@
 import { foldText } from '../../../domain/glossary/fold.ts';
 import { isApprovable, statusAfterUpdate } from '../../../domain/glossary/lifecycle.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';
-import type { Database } from '../../../engine/database/sqlite-database.ts';
+import { insertRow } from '../../../engine/database/insert-row.ts';
+import type { MainGlossary } from './glossary-database.ts';
 import {
   type ReviewAction,
   type StoredTerm,
@@ -38,44 +39,64 @@ export interface TermTransition extends ChangeContext {
   readonly force: boolean;
 }
 
-/** Changes the terms of a file. Every change is one transaction with its entry in the history. */
-export interface GlossaryWriter {
-  /** @throws TermError `term_exists`, `term_conflict` */
-  add(addition: TermAddition): StoredTerm;
-  /** An update that changes nothing stores nothing. @throws TermError `unknown_term`, `term_exists`, `term_conflict`, `invalid_transition` */
-  update(update: TermUpdate): StoredTerm;
-  /** @throws TermError `unknown_term`, `term_conflict`, `term_approved`, `invalid_transition` */
-  transition(transition: TermTransition): StoredTerm;
-  /**
-   * The live term of the same languages with an id, else the one with the same source term, scope and category.
-   *
-   * @returns `null` for a new term
-   */
-  findKnown(termId: string | null, fields: TermFields): StoredTerm | null;
-  isKnownId(termId: string): boolean;
+/** Adds a term, with its entry in the history, in one transaction. @throws TermError `term_exists`, `term_conflict` */
+export function addTerm(glossary: MainGlossary, addition: TermAddition): StoredTerm {
+  return glossary.database.transaction(() => addOne(glossary, addition));
 }
 
-export function createGlossaryWriter(database: Database): GlossaryWriter {
-  const store = createTermStore(database);
-  const inTransaction =
-    <Change>(change: (store: TermStore, change: Change) => StoredTerm) =>
-    (wanted: Change): StoredTerm =>
-      database.transaction(() => change(store, wanted));
-  return {
-    add: inTransaction(addTerm),
-    update: inTransaction(updateTerm),
-    transition: inTransaction(changeState),
-    findKnown: (termId, fields) => {
-      const named = termId === null ? null : store.find(termId);
-      const isOfPair =
-        named?.sourceLanguage === fields.sourceLanguage && named.targetLanguage === fields.targetLanguage;
-      return isOfPair ? named : store.findEqual(fields);
-    },
-    isKnownId: store.isKnown,
-  };
+/**
+ * Changes a term, with its entry in the history, in one transaction. An update that changes nothing stores nothing.
+ *
+ * @throws TermError `unknown_term`, `term_exists`, `term_conflict`, `invalid_transition`
+ */
+export function updateTerm(glossary: MainGlossary, update: TermUpdate): StoredTerm {
+  return glossary.database.transaction(() => updateOne(glossary, update));
 }
 
-type TermStore = ReturnType<typeof createTermStore>;
+/**
+ * Changes the state of a term, with its entry in the history, in one transaction.
+ *
+ * @throws TermError `unknown_term`, `term_conflict`, `term_approved`, `invalid_transition`
+ */
+export function changeTermState(glossary: MainGlossary, transition: TermTransition): StoredTerm {
+  return glossary.database.transaction(() => changeState(glossary, transition));
+}
+
+/**
+ * The live term of the same languages with an id, else the one with the same source term, scope and category.
+ *
+ * @returns `null` for a new term
+ */
+export function findKnownTerm(
+  glossary: MainGlossary,
+  termId: string | null,
+  fields: TermFields,
+): StoredTerm | null {
+  const named = termId === null ? null : findTerm(glossary, termId);
+  const isOfPair =
+    named?.sourceLanguage === fields.sourceLanguage && named.targetLanguage === fields.targetLanguage;
+  if (isOfPair) return named;
+  const row = glossary
+    .sql(`SELECT ${TERM_COLUMNS} FROM term WHERE ${UNIQUE_TERM}`)
+    .get(...uniqueValues(fields));
+  return row === undefined ? null : termOfRow(row);
+}
+
+/** Whether a term, live or deleted, has or had an id. */
+export function isKnownTermId({ sql }: MainGlossary, termId: string): boolean {
+  return sql('SELECT 1 FROM term WHERE term_id = ?').get(termId) !== undefined;
+}
+
+function findTerm({ sql }: MainGlossary, termId: string): StoredTerm | null {
+  const row = sql(`SELECT ${TERM_COLUMNS} FROM term WHERE term_id = ? AND deleted_at IS NULL`).get(termId);
+  return row === undefined ? null : termOfRow(row);
+}
+
+function requireTerm(glossary: MainGlossary, termId: string): StoredTerm {
+  const term = findTerm(glossary, termId);
+  if (term === null) throw new TermError('unknown_term', `there is no live term "${termId}"`);
+  return term;
+}
 
 interface HistoryEntry extends ChangeContext {
   readonly action: ReviewAction;
@@ -83,67 +104,28 @@ interface HistoryEntry extends ChangeContext {
   readonly to: ReviewStatus | null;
 }
 
-function createTermStore(database: Database) {
-  const columns = `revision, source_term, source_fold, search_fold, aliases, recommended_translation,
-    allowed_translations, source_language, target_language, category, priority, scope, review_status, source_kind,
-    observed_at, source_ref, source_author, source_note, created_at, updated_at`.split(/\s*,\s*/);
-  const insert = database.prepare(
-    `INSERT INTO term (term_id, ${columns.join(', ')}) VALUES (:term_id, ${columns.map((each) => `:${each}`).join(', ')})`,
-  );
-  const update = database.prepare(
-    `UPDATE term SET ${columns.map((each) => `${each} = :${each}`).join(', ')} WHERE term_id = :term_id`,
-  );
-  const bury = database.prepare('UPDATE term SET deleted_at = ? WHERE term_id = ?');
-  const isKnown = database.prepare('SELECT 1 FROM term WHERE term_id = ?');
-  const read = database.prepare(`SELECT ${TERM_COLUMNS} FROM term WHERE term_id = ? AND deleted_at IS NULL`);
-  const equal = database.prepare(`SELECT term_id FROM term WHERE ${UNIQUE_TERM} AND term_id <> ?`);
-  const equalRow = database.prepare(`SELECT ${TERM_COLUMNS} FROM term WHERE ${UNIQUE_TERM}`);
-  const twins = database.prepare(
-    `SELECT ${TERM_COLUMNS} FROM term WHERE deleted_at IS NULL AND review_status = 'approved' AND source_fold = ?
-     AND source_language = ? AND target_language = ? AND scope = ? AND priority = ? AND term_id <> ?`,
-  );
-  const remember = database.prepare(
-    `INSERT INTO review (term_id, revision, action, from_status, to_status, reviewer, token_id, reason, at, term)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const advance = database.prepare('UPDATE glossary SET generation = generation + 1');
-  return {
-    isKnown: (termId: string) => isKnown.get(termId) !== undefined,
-    find: (termId: string): StoredTerm | null => {
-      const row = read.get(termId);
-      return row === undefined ? null : termOfRow(row);
-    },
-    findEqual: (fields: TermFields): StoredTerm | null => {
-      const row = equalRow.get(...uniqueValues(fields));
-      return row === undefined ? null : termOfRow(row);
-    },
-    get: (termId: string): StoredTerm => {
-      const row = read.get(termId);
-      if (row === undefined) throw new TermError('unknown_term', `there is no live term "${termId}"`);
-      return termOfRow(row);
-    },
-    insert: (term: StoredTerm) => insert.run(parametersOf(term)),
-    update: (term: StoredTerm) => update.run(parametersOf(term)),
-    bury: (termId: string, now: number) => bury.run(now, termId),
-    equalTerm: (term: StoredTerm) => equal.get(...uniqueValues(term), term.termId)?.['term_id'] ?? null,
-    twins: (term: StoredTerm): StoredTerm[] => {
-      const values = uniqueValues(term).slice(0, -1);
-      return twins.all(...values, term.priority, term.termId).map(termOfRow);
-    },
-    /** Adds an entry to the history, and advances the generation of the file. */
-    remember: (term: StoredTerm, { action, from, to, audit, now }: HistoryEntry) => {
-      const { reviewer, tokenId, reason } = audit;
-      const snapshot = JSON.stringify(parametersOf(term), (_key, value: unknown) =>
-        typeof value === 'bigint' ? value.toString() : value,
-      );
-      remember.run(term.termId, term.revision, action, from, to, reviewer, tokenId, reason, now, snapshot);
-      advance.run();
-    },
-  };
+function storeChange({ sql }: MainGlossary, term: StoredTerm): void {
+  const { term_id: id, ...row } = parametersOf(term);
+  const columns = Object.keys(row).map((column) => `${column} = ?`);
+  sql(`UPDATE term SET ${columns.join(', ')} WHERE term_id = ?`).run(...Object.values(row), id ?? null);
 }
 
-function addTerm(store: TermStore, { termId, fields, status, audit, now }: TermAddition): StoredTerm {
-  if (store.isKnown(termId)) {
+/** Adds an entry to the history, and advances the generation of the file. */
+function remember({ sql }: MainGlossary, term: StoredTerm, entry: HistoryEntry): void {
+  const { action, from, to, audit, now } = entry;
+  const { reviewer, tokenId, reason } = audit;
+  const snapshot = JSON.stringify(parametersOf(term), (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+  sql(
+    `INSERT INTO review (term_id, revision, action, from_status, to_status, reviewer, token_id, reason, at, term)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(term.termId, term.revision, action, from, to, reviewer, tokenId, reason, now, snapshot);
+  sql('UPDATE glossary SET generation = generation + 1').run();
+}
+
+function addOne(glossary: MainGlossary, { termId, fields, status, audit, now }: TermAddition): StoredTerm {
+  if (isKnownTermId(glossary, termId)) {
     throw new TermError(
       'term_exists',
       `there is or was a term "${termId}": choose another id, or leave it out`,
@@ -157,16 +139,16 @@ function addTerm(store: TermStore, { termId, fields, status, audit, now }: TermA
     createdAt: now,
     updatedAt: now,
   };
-  requireUnique(store, term);
-  if (status === 'approved') requireNoTwin(store, term, 'add it as a draft and approve it with force');
-  store.insert(term);
-  store.remember(term, { action: 'add', from: null, to: status, audit, now });
+  requireUnique(glossary, term);
+  if (status === 'approved') requireNoTwin(glossary, term, 'add it as a draft and approve it with force');
+  insertRow(glossary, 'term', parametersOf(term));
+  remember(glossary, term, { action: 'add', from: null, to: status, audit, now });
   return term;
 }
 
-function updateTerm(store: TermStore, update: TermUpdate): StoredTerm {
+function updateOne(glossary: MainGlossary, update: TermUpdate): StoredTerm {
   const { termId, fields, status, isReviewed, audit, now } = update;
-  const before = store.get(termId);
+  const before = requireTerm(glossary, termId);
   const changed: StoredTerm = { ...before, ...fields };
   const isSemantic = meaningOf(changed) !== meaningOf(before);
   const to = statusAfterUpdate({
@@ -184,13 +166,13 @@ function updateTerm(store: TermStore, update: TermUpdate): StoredTerm {
   const isSame = to === before.reviewStatus && !isSemantic && sourceOf(changed) === sourceOf(before);
   if (isSame) return before;
   const term: StoredTerm = { ...changed, reviewStatus: to, revision: before.revision + 1, updatedAt: now };
-  if (isSemantic) requireUnique(store, term);
+  if (isSemantic) requireUnique(glossary, term);
   if (isSemantic && to === 'approved') {
     requireTranslation(term);
-    requireNoTwin(store, term, 'leave the reason out, and approve it with force');
+    requireNoTwin(glossary, term, 'leave the reason out, and approve it with force');
   }
-  store.update(term);
-  store.remember(term, {
+  storeChange(glossary, term);
+  remember(glossary, term, {
     action: actionOf(before.reviewStatus, to),
     from: before.reviewStatus,
     to,
@@ -200,26 +182,26 @@ function updateTerm(store: TermStore, update: TermUpdate): StoredTerm {
   return term;
 }
 
-function changeState(store: TermStore, transition: TermTransition): StoredTerm {
+function changeState(glossary: MainGlossary, transition: TermTransition): StoredTerm {
   const { termId, kind, audit, now } = transition;
-  const before = store.get(termId);
+  const before = requireTerm(glossary, termId);
   const from = before.reviewStatus;
-  const to = checkTransition(store, before, transition);
+  const to = checkTransition(glossary, before, transition);
   const term: StoredTerm = {
     ...before,
     reviewStatus: to ?? from,
     revision: before.revision + 1,
     updatedAt: now,
   };
-  store.update(term);
-  if (to === null) store.bury(termId, now);
-  store.remember(term, { action: kind, from, to, audit, now });
+  storeChange(glossary, term);
+  if (to === null) glossary.sql('UPDATE term SET deleted_at = ? WHERE term_id = ?').run(now, termId);
+  remember(glossary, term, { action: kind, from, to, audit, now });
   return term;
 }
 
 /** @returns the state after the transition; `null` for a deleted term */
 function checkTransition(
-  store: TermStore,
+  glossary: MainGlossary,
   term: StoredTerm,
   { kind, force }: TermTransition,
 ): ReviewStatus | null {
@@ -234,13 +216,14 @@ function checkTransition(
   }
   if (kind === 'deprecate') return 'deprecated';
   requireTranslation(term);
-  if (!force) requireNoTwin(store, term, 'deprecate that one, or send force');
+  if (!force) requireNoTwin(glossary, term, 'deprecate that one, or send force');
   return 'approved';
 }
 
-function requireUnique(store: TermStore, term: StoredTerm): void {
-  const equal = store.equalTerm(term);
-  if (equal === null) return;
+function requireUnique({ sql }: MainGlossary, term: StoredTerm): void {
+  const select = sql(`SELECT term_id FROM term WHERE ${UNIQUE_TERM} AND term_id <> ?`);
+  const equal = select.get(...uniqueValues(term), term.termId)?.['term_id'];
+  if (equal === undefined) return;
   throw new TermError(
     'term_exists',
     `the term "${String(equal)}" has the same languages, source term, scope and category: update that one`,
@@ -255,10 +238,15 @@ function requireTranslation({ termId, recommendedTranslation }: StoredTerm): voi
   );
 }
 
-function requireNoTwin(store: TermStore, term: StoredTerm, advice: string): void {
+function requireNoTwin({ sql }: MainGlossary, term: StoredTerm, advice: string): void {
   const wanted = foldText(term.recommendedTranslation).text;
-  const twin = store
-    .twins(term)
+  const twins = sql(
+    `SELECT ${TERM_COLUMNS} FROM term WHERE deleted_at IS NULL AND review_status = 'approved' AND source_fold = ?
+     AND source_language = ? AND target_language = ? AND scope = ? AND priority = ? AND term_id <> ?`,
+  );
+  const twin = twins
+    .all(...uniqueValues(term).slice(0, -1), term.priority, term.termId)
+    .map(termOfRow)
     .find(({ recommendedTranslation }) => foldText(recommendedTranslation).text !== wanted);
   if (twin === undefined) return;
   throw new TermError(

@@ -177,7 +177,7 @@ class FreezeRun {
     if (steps === null) return null;
     for (const step of steps) {
       if (step.kind === 'read') {
-        const onPage = (): void => context.progress(this.#read, total, 'entries', 'freezing texts');
+        const onPage = (): void => context.progress(this.#read, total, 'units', 'freezing texts');
         if (!(await this.#readUnits(release, step, onPage, signal))) return null;
       } else {
         this.#read += step.units;

@@ -124,10 +124,11 @@ async function recordAndHold(
 }
 
 /** Begins the message of a step after the switch that failed: the rollback is in effect, and the next publish begins with it. */
-const LEFT_OPEN = 'the release is taken back; units are put on hold and tasks are marked at the next publish';
+const LEFT_OPEN =
+  'the release is rolled back; units are put on hold and tasks are marked at the next publish';
 /** The same for the record that the rollback took effect: without it no unit is put on hold, and the daemon tries again every minute. */
 const NOT_RECORDED =
-  'the release is taken back, so do not roll back again; the daemon records it and puts units on hold when it can';
+  'the release is rolled back, so do not roll back again; the daemon records it and puts units on hold when it can';
 const NOT_COMPARED = 'the texts cannot be compared, and the rollback does not need them';
 
 type Tried<T> =
@@ -247,7 +248,7 @@ function leftAt({ state, superseded_at: at }: ReleaseRow): number {
 function releaseChanged(from: string, currentId: string | null): TaskError {
   return new TaskError(
     'release_changed',
-    `localized release ${from} is no longer current, so it was not taken back: ${currentId ?? 'none'} is; check it and roll back again`,
+    `localized release ${from} is no longer current, so it was not rolled back: ${currentId ?? 'none'} is; check it and roll back again`,
   );
 }
 

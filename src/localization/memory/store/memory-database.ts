@@ -1,4 +1,6 @@
 import { openOtherDatabase, type ReadableDatabase } from '../../other-database.ts';
+import { cachedStatements } from '../../../engine/database/cached-statements.ts';
+import type { Statement } from '../../../engine/database/checked-rows.ts';
 import { openSqliteDatabase, type Database } from '../../../engine/database/sqlite-database.ts';
 import { AUTHOR_KINDS, MEMORY_STATES } from '../../../contract/schemas/vocabulary.ts';
 import {
@@ -216,4 +218,19 @@ export function openOtherMemory(path: string): ReadableDatabase {
     migrations: MEMORY_MIGRATIONS,
     rules: MEMORY_RULES,
   });
+}
+
+/** An open Translation Memory with its compiled statements. */
+export interface OpenMemory<D extends ReadableDatabase = ReadableDatabase> {
+  readonly database: D;
+  readonly sql: (text: string) => Statement;
+  close(): void;
+}
+
+/** The open main file, the only one that is written. */
+export type MainMemory = OpenMemory<Database>;
+
+/** The Translation Memory in an open database. */
+export function memoryIn<D extends ReadableDatabase>(database: D): OpenMemory<D> {
+  return { database, sql: cachedStatements(database), close: () => database.close() };
 }

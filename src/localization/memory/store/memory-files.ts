@@ -7,13 +7,13 @@ import { DatabaseError } from '../../../engine/database/database-error.ts';
 import { describeStorageError, storageFailureOf } from '../../../engine/database/storage-failure.ts';
 import { createWorkFile, type WorkFile } from '../../../engine/database/work-file.ts';
 import { OtherFiles } from '../../other-database.ts';
-import { openMainMemory, openOtherMemory } from './memory-database.ts';
 import {
-  createReadableStore,
-  createWritableStore,
-  type ReadableStore,
-  type WritableStore,
-} from './memory-store.ts';
+  memoryIn,
+  openMainMemory,
+  openOtherMemory,
+  type MainMemory,
+  type OpenMemory,
+} from './memory-database.ts';
 
 type MemoryFileCode = 'invalid_path' | 'file_not_found' | 'unavailable';
 
@@ -39,15 +39,15 @@ const MOST_OTHER_FILES = 4;
 /** The files of the Translation Memory. A file is opened with its first use; the main one is created once and never again. */
 export class MemoryFiles {
   readonly #paths: MemoryPaths;
-  readonly #main: WorkFile<WritableStore>;
-  readonly #others = new OtherFiles(openOther, MOST_OTHER_FILES);
+  readonly #main: WorkFile<MainMemory>;
+  readonly #others = new OtherFiles((path) => memoryIn(openOtherMemory(path)), MOST_OTHER_FILES);
 
   constructor(paths: MemoryPaths, clock: Clock = systemClock) {
     this.#paths = paths;
     this.#main = createWorkFile({
       path: paths.main,
       content: 'the Translation Memory',
-      open: openMain,
+      open: (path) => memoryIn(openMainMemory(path)),
       monotonic: () => clock.monotonic(),
     });
   }
@@ -58,7 +58,7 @@ export class MemoryFiles {
    * @param path relative to the root; `null` for the main file
    * @throws MemoryFileError
    */
-  read<T>(path: string | null, use: (store: ReadableStore) => T): T {
+  read<T>(path: string | null, use: (memory: OpenMemory) => T): T {
     const file = fileOf(this.#paths, path);
     return named(() => (file === this.#paths.main ? this.#main.use(use) : this.#others.use(file, use)));
   }
@@ -69,7 +69,7 @@ export class MemoryFiles {
    * @param path must be `null` or lead to the main file
    * @throws MemoryFileError
    */
-  write<T>(path: string | null, use: (store: WritableStore) => T): T {
+  write<T>(path: string | null, use: (memory: MainMemory) => T): T {
     if (fileOf(this.#paths, path) === this.#paths.main) return named(() => this.#main.use(use));
     throw new MemoryFileError(
       'invalid_path',
@@ -86,14 +86,6 @@ export class MemoryFiles {
     this.#main.close();
     this.#others.close();
   }
-}
-
-function openMain(path: string): WritableStore {
-  return createWritableStore(openMainMemory(path));
-}
-
-function openOther(path: string): ReadableStore {
-  return createReadableStore(openOtherMemory(path));
 }
 
 /** Runs work; an error of a file that cannot be used becomes a MemoryFileError. */

@@ -9,9 +9,9 @@ import { orderMatches, type MatchRecord, type MemoryMatch } from '../../../domai
 import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
 import { comparedCodePoints, foldWidth } from '../../../domain/memory/normalize-text.ts';
 import { searchedTrigrams } from '../../../domain/memory/trigrams.ts';
-import type { ReadableDatabase } from '../../other-database.ts';
+import type { OpenMemory } from './memory-database.ts';
 import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
-import { anyOf, candidates, createTrigramChoice } from './text-index.ts';
+import { anyOf, candidates, chooseTrigrams } from './text-index.ts';
 import { identityBytes, sourceKeysOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
 export interface MemoryLookup extends LanguagePair {
@@ -25,115 +25,117 @@ export interface MemoryLookup extends LanguagePair {
   readonly limit: number;
 }
 
-export type FindMatches = (lookup: MemoryLookup) => MemoryMatch[];
-
 /** Longest text, in code points, to which similar ones are searched. Longer ones match when they are equal. */
 const LONGEST_FUZZY = 2000;
 /** Most records of other contexts, and of one variant, that are looked at. */
 const MOST_VARIANTS = 64;
 
-export function createMemoryLookup(database: ReadableDatabase): FindMatches {
-  const findExact = createExactLookup(database);
-  const findVariants = createVariantLookup(database);
-  const findSimilar = createSimilarLookup(database);
-  return (lookup) => {
-    const keys = sourceKeysOf(lookup, lookup.source_text, lookup.context);
-    const exact = findExact(keys, lookup);
-    if (lookup.depth !== 'all') return orderMatches(exact).slice(0, lookup.limit);
-    const found = new Map<string, MemoryMatch>();
-    for (const match of [...exact, ...findVariants(keys, lookup), ...findSimilar(keys, lookup)]) {
-      if (!found.has(match.record.record_id)) found.set(match.record.record_id, match);
-    }
-    return orderMatches([...found.values()]).slice(0, lookup.limit);
-  };
+const OWN = `SELECT ${MATCH_COLUMNS} FROM record r WHERE identity = ? AND state = 'trusted' LIMIT ${MOST_VARIANTS}`;
+const DEFAULTS = `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND is_default = 1 LIMIT ${MOST_VARIANTS}`;
+const ALL = `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND state = ? LIMIT ?`;
+const IS_KNOWN = `SELECT 1 FROM record WHERE source_key = ? AND state = 'trusted' LIMIT 1`;
+// A source whose width differs from none has one key for both.
+const BY_WIDTH = [variants('width_key = ? AND width_key <> source_key'), variants('source_key = ?')];
+const BY_NUMBERS = variants('numbers_key = ?');
+const SIMILAR = `SELECT ${MATCH_COLUMNS} FROM (${candidates('source_search')}) s CROSS JOIN record r ON r.id = s.rowid
+  WHERE r.length BETWEEN ? AND ? AND r.state IN ('trusted', 'candidate')
+    AND r.pair_id = (SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?)`;
+
+function variants(condition: string): string {
+  return `SELECT ${MATCH_COLUMNS} FROM record r
+    WHERE ${condition} AND state IN ('trusted', 'candidate') LIMIT ${MOST_VARIANTS}`;
 }
 
-type Finder = (keys: SourceKeys, lookup: MemoryLookup) => MemoryMatch[];
-
-function createExactLookup(database: ReadableDatabase): Finder {
-  const own = database.prepare(
-    `SELECT ${MATCH_COLUMNS} FROM record r WHERE identity = ? AND state = 'trusted' LIMIT ${MOST_VARIANTS}`,
-  );
-  const defaults = database.prepare(
-    `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND is_default = 1 LIMIT ${MOST_VARIANTS}`,
-  );
-  const all = database.prepare(
-    `SELECT ${MATCH_COLUMNS} FROM record r WHERE source_key = ? AND state = ? LIMIT ?`,
-  );
-  const known = database.prepare(`SELECT 1 FROM record WHERE source_key = ? AND state = 'trusted' LIMIT 1`);
-  return (keys, lookup) => {
-    const { normalized, contextKey, sourceKey } = keys;
-    const { depth, limit } = lookup;
-    if (depth === 'trusted' && known.get(sourceKey) === undefined) return [];
-    const equal = (rows: readonly Record<string, unknown>[]): MatchRecord[] =>
-      rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
-    const sameContext = contextKey === '' ? [] : equal(own.all(identityBytes(lookup, keys)));
-    const deciding = sameContext.length > 0 ? sameContext : equal(defaults.all(sourceKey));
-    if (depth !== 'all' && deciding.length > 0) {
-      return judgeExact({ contextKey, records: deciding, isComplete: true });
-    }
-    const trusted = all.all(sourceKey, 'trusted', MOST_VARIANTS + 1);
-    const records = new Map<string, MatchRecord>();
-    const candidates = depth === 'trusted' ? [] : equal(all.all(sourceKey, 'candidate', limit));
-    const others = [...equal(trusted), ...candidates];
-    for (const record of [...deciding, ...equal(defaults.all(sourceKey)), ...others]) {
-      records.set(record.record_id, record);
-    }
-    return judgeExact({
-      contextKey,
-      records: [...records.values()],
-      isComplete: trusted.length <= MOST_VARIANTS,
-    });
-  };
+/** Finds the matches of a text, the best first. */
+export function findMatches(memory: OpenMemory, lookup: MemoryLookup): MemoryMatch[] {
+  const keys = sourceKeysOf(lookup, lookup.source_text, lookup.context);
+  const exact = findExact(memory, keys, lookup);
+  if (lookup.depth !== 'all') return orderMatches(exact).slice(0, lookup.limit);
+  const found = new Map<string, MemoryMatch>();
+  for (const match of [
+    ...exact,
+    ...findVariants(memory, keys, lookup),
+    ...findSimilar(memory, keys, lookup),
+  ]) {
+    if (!found.has(match.record.record_id)) found.set(match.record.record_id, match);
+  }
+  return orderMatches([...found.values()]).slice(0, lookup.limit);
 }
 
-function createVariantLookup(database: ReadableDatabase): Finder {
-  const select = (condition: string) =>
-    database.prepare(
-      `SELECT ${MATCH_COLUMNS} FROM record r
-       WHERE ${condition} AND state IN ('trusted', 'candidate') LIMIT ${MOST_VARIANTS}`,
-    );
-  // A source whose width differs from none has one key for both.
-  const byWidth = [select('width_key = ? AND width_key <> source_key'), select('source_key = ?')];
-  const byNumbers = select('numbers_key = ?');
-  return ({ normalized, sourceKey }, lookup) => {
-    const { widthKey, numbersKey } = variantKeysOf(lookup, normalized);
-    const folded = foldWidth(normalized);
-    const other = (record: MatchRecord): boolean => record.source_text !== normalized;
-    const width = byWidth
-      // Records with the same source are left out below.
-      .filter((_, index) => index === 0 || widthKey !== sourceKey)
-      .flatMap((statement) => statement.all(widthKey))
-      .map(matchRecordOf)
-      .filter((record) => other(record) && foldWidth(record.source_text) === folded)
-      .map((record) => widthMatch(record));
-    const numbered = numbersKey === null ? [] : byNumbers.all(numbersKey).map(matchRecordOf).filter(other);
-    const numbers = numbered
-      .map((record) => numbersMatch(normalized, record))
-      .filter((match) => match !== null);
-    return [...width, ...numbers];
-  };
+/** Finds the matches of several texts in one state of the file. The way to the file is paid once, not for each text. */
+export function findAllMatches(memory: OpenMemory, lookups: readonly MemoryLookup[]): MemoryMatch[][] {
+  memory.sql('BEGIN').run();
+  try {
+    return lookups.map((lookup) => findMatches(memory, lookup));
+  } finally {
+    memory.sql('COMMIT').run();
+  }
 }
 
-function createSimilarLookup(database: ReadableDatabase): Finder {
-  const choose = createTrigramChoice(database);
-  const select = database.prepare(
-    `SELECT ${MATCH_COLUMNS} FROM (${candidates('source_search')}) s CROSS JOIN record r ON r.id = s.rowid
-     WHERE r.length BETWEEN ? AND ? AND r.state IN ('trusted', 'candidate')
-       AND r.pair_id = (SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?)`,
-  );
-  return ({ normalized, contextKey }, { source_language, target_language }) => {
-    const { length } = comparedCodePoints(normalized);
-    if (length > LONGEST_FUZZY) return [];
-    const trigrams = choose(searchedTrigrams(normalized));
-    const { least, most } = similarLengths(length);
-    const match = fuzzyMatcher(normalized, contextKey);
-    const matches: MemoryMatch[] = [];
-    for (const row of select.iterate(anyOf(trigrams), least, most, source_language, target_language)) {
-      const record = matchRecordOf(row);
-      const found = record.source_text === normalized ? null : match(record);
-      if (found !== null) matches.push(found);
-    }
-    return matches;
-  };
+function findExact({ sql }: OpenMemory, keys: SourceKeys, lookup: MemoryLookup): MemoryMatch[] {
+  const { normalized, contextKey, sourceKey } = keys;
+  const { depth, limit } = lookup;
+  if (depth === 'trusted' && sql(IS_KNOWN).get(sourceKey) === undefined) return [];
+  const equal = (rows: readonly Record<string, unknown>[]): MatchRecord[] =>
+    rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
+  const sameContext = contextKey === '' ? [] : equal(sql(OWN).all(identityBytes(lookup, keys)));
+  const deciding = sameContext.length > 0 ? sameContext : equal(sql(DEFAULTS).all(sourceKey));
+  if (depth !== 'all' && deciding.length > 0) {
+    return judgeExact({ contextKey, records: deciding, isComplete: true });
+  }
+  const trusted = sql(ALL).all(sourceKey, 'trusted', MOST_VARIANTS + 1);
+  const records = new Map<string, MatchRecord>();
+  const proposed = depth === 'trusted' ? [] : equal(sql(ALL).all(sourceKey, 'candidate', limit));
+  const others = [...equal(trusted), ...proposed];
+  for (const record of [...deciding, ...equal(sql(DEFAULTS).all(sourceKey)), ...others]) {
+    records.set(record.record_id, record);
+  }
+  return judgeExact({
+    contextKey,
+    records: [...records.values()],
+    isComplete: trusted.length <= MOST_VARIANTS,
+  });
+}
+
+function findVariants(
+  { sql }: OpenMemory,
+  { normalized, sourceKey }: SourceKeys,
+  lookup: MemoryLookup,
+): MemoryMatch[] {
+  const { widthKey, numbersKey } = variantKeysOf(lookup, normalized);
+  const folded = foldWidth(normalized);
+  const other = (record: MatchRecord): boolean => record.source_text !== normalized;
+  const width = BY_WIDTH
+    // Records with the same source are left out below.
+    .filter((_, index) => index === 0 || widthKey !== sourceKey)
+    .flatMap((statement) => sql(statement).all(widthKey))
+    .map(matchRecordOf)
+    .filter((record) => other(record) && foldWidth(record.source_text) === folded)
+    .map((record) => widthMatch(record));
+  const numbered =
+    numbersKey === null ? [] : sql(BY_NUMBERS).all(numbersKey).map(matchRecordOf).filter(other);
+  const numbers = numbered
+    .map((record) => numbersMatch(normalized, record))
+    .filter((match) => match !== null);
+  return [...width, ...numbers];
+}
+
+function findSimilar(
+  memory: OpenMemory,
+  { normalized, contextKey }: SourceKeys,
+  { source_language, target_language }: MemoryLookup,
+): MemoryMatch[] {
+  const { length } = comparedCodePoints(normalized);
+  if (length > LONGEST_FUZZY) return [];
+  const trigrams = chooseTrigrams(memory, searchedTrigrams(normalized));
+  const { least, most } = similarLengths(length);
+  const match = fuzzyMatcher(normalized, contextKey);
+  const matches: MemoryMatch[] = [];
+  const rows = memory.sql(SIMILAR).iterate(anyOf(trigrams), least, most, source_language, target_language);
+  for (const row of rows) {
+    const record = matchRecordOf(row);
+    const found = record.source_text === normalized ? null : match(record);
+    if (found !== null) matches.push(found);
+  }
+  return matches;
 }

@@ -1,7 +1,7 @@
 import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import type { LanguagePair, MemoryRecord, MemoryState } from '../../../domain/memory/memory-record.ts';
 import { soleTokenOf, type TargetAuthor } from '../../../domain/translation/four-eyes.ts';
-import type { ReadableDatabase } from '../../other-database.ts';
+import type { OpenMemory } from './memory-database.ts';
 import { RECORDS, recordOf } from './record-rows.ts';
 
 type Summary = ReportBodyOf<'translation.memory.summary'>;
@@ -43,100 +43,103 @@ export interface RecordPage {
   readonly next: number | null;
 }
 
-export interface MemoryReads {
-  page(query: RecordPageQuery): RecordPage;
-  record(recordId: string): MemoryRecord | null;
-  /** The changes of a record, the oldest first. */
-  history(recordId: string): readonly HistoryEntry[];
-  /** The token that alone wrote and confirmed each record, in the order of the ids; `null` for a record without one. */
-  soleTokens(recordIds: readonly string[]): readonly (string | null)[];
-  counts(): MemoryCounts;
-  /** The first groups, ordered by identity. */
-  conflicts(limit: number): MemoryConflicts;
-}
-
 /** Most records of one group in a report. */
 const MOST_OF_GROUP = 1000;
 
-export function createMemoryReads(database: ReadableDatabase): MemoryReads {
-  const byId = database.prepare(`${RECORDS} WHERE record_id = ?`);
-  const history = database.prepare(
+const PAGE = `${RECORDS} WHERE r.id > ? AND p.source_language = ? AND p.target_language = ? ORDER BY r.id LIMIT ?`;
+const BY_ID = `${RECORDS} WHERE record_id = ?`;
+const TRUSTED = `${RECORDS} WHERE identity = ? AND state = 'trusted' ORDER BY record_id`;
+
+export function recordPage(
+  { sql }: OpenMemory,
+  { after, source_language, target_language, states, limit }: RecordPageQuery,
+): RecordPage {
+  const rows = sql(PAGE).all(after, source_language, target_language, limit);
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  const records = rows.map(recordOf).filter(({ state }) => states.includes(state));
+  return { records, next: last === undefined ? null : Number(last['id']) };
+}
+
+export function findRecord({ sql }: OpenMemory, recordId: string): MemoryRecord | null {
+  const row = sql(BY_ID).get(recordId);
+  return row === undefined ? null : recordOf(row);
+}
+
+/** The trusted records of an identity, in hexadecimal digits. */
+export function trustedRecords({ sql }: OpenMemory, identity: string): MemoryRecord[] {
+  return sql(TRUSTED).all(Buffer.from(identity, 'hex')).map(recordOf);
+}
+
+/** The changes of a record, the oldest first. */
+export function recordHistory({ sql }: OpenMemory, recordId: string): readonly HistoryEntry[] {
+  const rows = sql(
     `SELECT h.at, h.action, h.from_state, h.to_state, h.reviewer, h.token_id, h.reason, h.other_record_id
      FROM record_history h JOIN record r USING (id) WHERE r.record_id = ? ORDER BY h.number`,
   );
-  const tally = database.prepare(
+  return rows.all(recordId).map(historyEntryOf);
+}
+
+export function countRecords(memory: OpenMemory): MemoryCounts {
+  const counts = {
+    candidate: 0,
+    trusted: 0,
+    superseded: 0,
+    rejected: 0,
+    conflict_groups: countConflicts(memory),
+  };
+  const pairs = new Map<string, Summary['pairs'][number]>();
+  const rows = memory.sql(
     `SELECT p.source_language, p.target_language, t.state, t.records FROM tally t JOIN pair p USING (pair_id)
      ORDER BY p.source_language, p.target_language, t.state`,
   );
-  const conflictCount = database.prepare('SELECT count(*) AS groups FROM conflict');
-  const conflicts = database.prepare('SELECT identity FROM conflict ORDER BY identity LIMIT ?');
-  const trusted = database.prepare(
-    `${RECORDS} WHERE identity = ? AND state = 'trusted' ORDER BY record_id LIMIT ${MOST_OF_GROUP}`,
-  );
-  const page = database.prepare(
-    `${RECORDS} WHERE r.id > ? AND p.source_language = ? AND p.target_language = ? ORDER BY r.id LIMIT ?`,
-  );
-  const groups = (): number => Number(conflictCount.get()?.['groups']);
-  return {
-    page: ({ after, source_language, target_language, states, limit }) => {
-      const rows = page.all(after, source_language, target_language, limit);
-      const last = rows.length < limit ? undefined : rows.at(-1);
-      const records = rows.map(recordOf).filter(({ state }) => states.includes(state));
-      return { records, next: last === undefined ? null : Number(last['id']) };
-    },
-    record: (id) => {
-      const row = byId.get(id);
-      return row === undefined ? null : recordOf(row);
-    },
-    history: (id) => history.all(id).map(historyEntryOf),
-    soleTokens: createSoleTokens(database),
-    counts: () => {
-      const counts = { candidate: 0, trusted: 0, superseded: 0, rejected: 0, conflict_groups: groups() };
-      const pairs = new Map<string, Summary['pairs'][number]>();
-      for (const row of tally.all()) {
-        const [source_language, target_language] = [
-          String(row['source_language']),
-          String(row['target_language']),
-        ];
-        const [state, records] = [row['state'] as MemoryState, Number(row['records'])];
-        const key = JSON.stringify([source_language, target_language]);
-        const pair = pairs.get(key) ?? { source_language, target_language, counts: {} };
-        pairs.set(key, { ...pair, counts: { ...pair.counts, [state]: records } });
-        counts[state] += records;
-      }
-      return { counts, pairs: [...pairs.values()] };
-    },
-    conflicts: (limit) => ({
-      total: groups(),
-      groups: conflicts.all(limit).flatMap(({ identity }) => {
-        const records = trusted.all(identity as Uint8Array).map(recordOf);
-        const [first] = records;
-        if (first === undefined) return [];
-        return [
-          { identity: first.identity, source_text: first.source_text, context: first.context, records },
-        ];
-      }),
-    }),
-  };
+  for (const row of rows.all()) {
+    const [source_language, target_language] = [
+      String(row['source_language']),
+      String(row['target_language']),
+    ];
+    const [state, records] = [row['state'] as MemoryState, Number(row['records'])];
+    const key = JSON.stringify([source_language, target_language]);
+    const pair = pairs.get(key) ?? { source_language, target_language, counts: {} };
+    pairs.set(key, { ...pair, counts: { ...pair.counts, [state]: records } });
+    counts[state] += records;
+  }
+  return { counts, pairs: [...pairs.values()] };
 }
 
-function createSoleTokens(database: ReadableDatabase): MemoryReads['soleTokens'] {
-  const authorOf = database.prepare(
-    'SELECT id, author_kind AS kind, author_token_id FROM record WHERE record_id = ?',
-  );
-  const confirmed = database.prepare(
+/** The first groups, ordered by identity. */
+export function readConflicts(memory: OpenMemory, limit: number): MemoryConflicts {
+  const { sql } = memory;
+  const identities = sql('SELECT identity FROM conflict ORDER BY identity LIMIT ?').all(limit);
+  const groups = identities.flatMap(({ identity }) => {
+    const records = sql(`${TRUSTED} LIMIT ${MOST_OF_GROUP}`)
+      .all(identity as Uint8Array)
+      .map(recordOf);
+    const [first] = records;
+    if (first === undefined) return [];
+    return [{ identity: first.identity, source_text: first.source_text, context: first.context, records }];
+  });
+  return { total: countConflicts(memory), groups };
+}
+
+function countConflicts({ sql }: OpenMemory): number {
+  return Number(sql('SELECT count(*) AS groups FROM conflict').get()?.['groups']);
+}
+
+/** The token that alone wrote and confirmed each record, in the order of the ids; `null` for a record without one. */
+export function soleTokens({ sql }: OpenMemory, recordIds: readonly string[]): readonly (string | null)[] {
+  const authorOf = sql('SELECT id, author_kind AS kind, author_token_id FROM record WHERE record_id = ?');
+  const confirmed = sql(
     `SELECT DISTINCT token_id FROM record_history WHERE id = ? AND action = 'confirm' AND token_id IS NOT NULL`,
   );
-  return (recordIds) =>
-    recordIds.map((recordId) => {
-      const row = authorOf.get(recordId);
-      if (row === undefined) return null;
-      const kind = row['kind'] as TargetAuthor['kind'] | null;
-      return soleTokenOf({
-        author: kind === null ? null : { kind, tokenId: row['author_token_id'] as string | null },
-        confirmedBy: confirmed.all(Number(row['id'])).map((entry) => String(entry['token_id'])),
-      });
+  return recordIds.map((recordId) => {
+    const row = authorOf.get(recordId);
+    if (row === undefined) return null;
+    const kind = row['kind'] as TargetAuthor['kind'] | null;
+    return soleTokenOf({
+      author: kind === null ? null : { kind, tokenId: row['author_token_id'] as string | null },
+      confirmedBy: confirmed.all(Number(row['id'])).map((entry) => String(entry['token_id'])),
     });
+  });
 }
 
 function historyEntryOf(row: Readonly<Record<string, unknown>>): HistoryEntry {

@@ -2,8 +2,8 @@ import type { LanguagePair, MemoryProvenance, MemoryState } from '../../../domai
 import { comparedCodePoints } from '../../../domain/memory/normalize-text.ts';
 import type { TargetAuthor } from '../../../domain/translation/four-eyes.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
-import { prepareInsert } from '../../../engine/database/insert-row.ts';
-import type { Database } from '../../../engine/database/sqlite-database.ts';
+import { insertRow } from '../../../engine/database/insert-row.ts';
+import type { MainMemory } from './memory-database.ts';
 import { prefixOf } from './text-index.ts';
 import { identityBytes, sourceKeysOf, targetKeyOf, variantKeysOf, type SourceKeys } from './text-keys.ts';
 
@@ -33,23 +33,6 @@ export interface KnownRecord {
   readonly state: MemoryState;
 }
 
-/** Writes new records, and counts the use of known ones. */
-export interface MemoryWriter {
-  /**
-   * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
-   * The transaction need not survive the machine: candidates are copies of targets that are stored elsewhere, and the commit
-   * that makes one trusted waits for the disk. The text indexes know the new records later.
-   *
-   * @param at Unix seconds
-   * @param countsUse whether the proposal of a known record is a use of it
-   * @returns one outcome for each, in their order
-   */
-  propose(proposals: readonly ProposedRecord[], at: number, countsUse?: boolean): readonly ProposalOutcome[];
-  /** The records that {@link propose} would know; `null` where it would add one. */
-  known(proposals: readonly ProposedRecord[]): readonly (KnownRecord | null)[];
-  countUse(recordIds: readonly string[], at: number): void;
-}
-
 /** Longest text of a record, in UTF-16 units. */
 const LONGEST_TEXT = 65_536;
 /** UTF-16 code units of each part of a provenance; that of a name in a request. */
@@ -57,64 +40,82 @@ const LONGEST_NAME = 4096;
 /** Longest context of a record as JSON, in UTF-16 units. */
 const LONGEST_CONTEXT = 65_536;
 
-export function createMemoryWriter(database: Database): MemoryWriter {
-  const insert = createInsert(database);
-  const pairIdOf = createPairIds(database);
-  const tally = createTally(database);
-  const same = database.prepare(
+const COUNT_USE = 'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?';
+
+/**
+ * Adds translations as candidates, in one transaction. One that exists with the same identity and target is not added again.
+ * The transaction need not survive the machine: candidates are copies of targets that are stored elsewhere, and the commit
+ * that makes one trusted waits for the disk. The text indexes know the new records later.
+ *
+ * @param at Unix seconds
+ * @param countsUse whether the proposal of a known record is a use of it
+ * @returns one outcome for each, in their order
+ */
+export function proposeRecords(
+  memory: MainMemory,
+  proposals: readonly ProposedRecord[],
+  at: number,
+  countsUse = true,
+): readonly ProposalOutcome[] {
+  return memory.database.transaction(
+    () => proposals.map((proposal) => proposeOne(memory, proposal, at, countsUse)),
+    { durable: false },
+  );
+}
+
+/** The records that {@link proposeRecords} would know; `null` where it would add one. */
+export function knownRecords(
+  memory: MainMemory,
+  proposals: readonly ProposedRecord[],
+): readonly (KnownRecord | null)[] {
+  return proposals.map((proposal) => {
+    if (whyRefused(proposal) !== null) return null;
+    const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+    return knownOf(memory, keys, ownKeysOf(proposal, keys));
+  });
+}
+
+export function countUse({ database, sql }: MainMemory, recordIds: readonly string[], at: number): void {
+  database.transaction(
+    () => {
+      for (const id of recordIds) sql(COUNT_USE).run(at, id);
+    },
+    { durable: false },
+  );
+}
+
+function proposeOne(
+  memory: MainMemory,
+  proposal: ProposedRecord,
+  at: number,
+  countsUse: boolean,
+): ProposalOutcome {
+  const reason = whyRefused(proposal);
+  if (reason !== null) return { outcome: 'refused', reason };
+  const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
+  const own = ownKeysOf(proposal, keys);
+  const known = knownOf(memory, keys, own);
+  if (known !== null) {
+    if (countsUse) memory.sql(COUNT_USE).run(at, known.record_id);
+    return { outcome: 'known', ...known };
+  }
+  insertRecord(memory, proposal, keys, own, at);
+  return { outcome: 'added', record_id: proposal.record_id, state: 'candidate' };
+}
+
+function knownOf(
+  { sql }: MainMemory,
+  { sourceKey, contextKey }: SourceKeys,
+  { identity, targetKey, target }: OwnKeys,
+): KnownRecord | null {
+  const rows = sql(
     `SELECT record_id, state, target_text FROM record
      WHERE source_key = ? AND state IN ('candidate', 'trusted', 'superseded', 'rejected') AND context_key = ?
        AND identity = ? AND target_key = ?`,
-  );
-  const use = database.prepare(
-    'UPDATE record SET use_count = use_count + 1, last_used_at = ? WHERE record_id = ?',
-  );
-
-  const knownOf = (
-    { sourceKey, contextKey }: SourceKeys,
-    { identity, targetKey, target }: OwnKeys,
-  ): KnownRecord | null => {
-    const rows = same.all(sourceKey, contextKey, identity, targetKey);
-    const row = rows.find((each) => normalText(each['target_text'] as string) === target);
-    if (row === undefined) return null;
-    return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
-  };
-  const proposeOne = (proposal: ProposedRecord, at: number, countsUse: boolean): ProposalOutcome => {
-    const reason = whyRefused(proposal);
-    if (reason !== null) return { outcome: 'refused', reason };
-    const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
-    const own = ownKeysOf(proposal, keys);
-    const known = knownOf(keys, own);
-    if (known !== null) {
-      if (countsUse) use.run(at, known.record_id);
-      return { outcome: 'known', ...known };
-    }
-    const pairId = pairIdOf(proposal);
-    insert(proposal, keys, own, pairId, at);
-    tally.add(pairId, 'candidate', 1);
-    return { outcome: 'added', record_id: proposal.record_id, state: 'candidate' };
-  };
-
-  return {
-    propose: (proposals, at, countsUse = true) =>
-      database.transaction(() => proposals.map((proposal) => proposeOne(proposal, at, countsUse)), {
-        durable: false,
-      }),
-    known: (proposals) =>
-      proposals.map((proposal) => {
-        if (whyRefused(proposal) !== null) return null;
-        const keys = sourceKeysOf(proposal, proposal.source_text, proposal.context);
-        return knownOf(keys, ownKeysOf(proposal, keys));
-      }),
-    countUse: (recordIds, at) => {
-      database.transaction(
-        () => {
-          for (const id of recordIds) use.run(at, id);
-        },
-        { durable: false },
-      );
-    },
-  };
+  ).all(sourceKey, contextKey, identity, targetKey);
+  const row = rows.find((each) => normalText(each['target_text'] as string) === target);
+  if (row === undefined) return null;
+  return { record_id: row['record_id'] as string, state: row['state'] as MemoryState };
 }
 
 interface OwnKeys {
@@ -128,42 +129,43 @@ function ownKeysOf(proposal: ProposedRecord, keys: SourceKeys): OwnKeys {
   return { identity: identityBytes(proposal, keys), target, targetKey: targetKeyOf(target) };
 }
 
-function createInsert(
-  database: Database,
-): (record: ProposedRecord, keys: SourceKeys, own: OwnKeys, pairId: number, at: number) => void {
-  const columns = `record_id pair_id state length source_key width_key numbers_key target_key identity context_key source_text
-    target_text source_prefix target_prefix context origin provider provider_run_id task_id unit_id release_id author_kind author_token_id created_at`;
-  const insert = prepareInsert(database, 'record', columns.split(/\s+/));
-  return (record, { normalized, sourceKey, contextKey }, own, pairId, at) => {
-    const { provenance } = record;
-    const { widthKey, numbersKey } = variantKeysOf(record, normalized);
-    insert({
-      record_id: record.record_id,
-      pair_id: pairId,
-      state: 'candidate',
-      length: comparedCodePoints(normalized).length,
-      source_key: sourceKey,
-      width_key: widthKey,
-      numbers_key: numbersKey,
-      target_key: own.targetKey,
-      identity: own.identity,
-      context_key: contextKey,
-      source_text: normalized,
-      target_text: record.target_text,
-      source_prefix: prefixOf(normalized),
-      target_prefix: prefixOf(own.target),
-      context: JSON.stringify(record.context),
-      origin: provenance.origin,
-      provider: provenance.provider,
-      provider_run_id: provenance.provider_run_id,
-      task_id: provenance.task_id,
-      unit_id: provenance.unit_id,
-      release_id: provenance.release_id,
-      author_kind: record.author?.kind ?? null,
-      author_token_id: record.author?.tokenId ?? null,
-      created_at: at,
-    });
-  };
+function insertRecord(
+  memory: MainMemory,
+  record: ProposedRecord,
+  { normalized, sourceKey, contextKey }: SourceKeys,
+  own: OwnKeys,
+  at: number,
+): void {
+  const { provenance } = record;
+  const pairId = pairIdOf(memory, record);
+  addToTally(memory, pairId, 'candidate', 1);
+  const { widthKey, numbersKey } = variantKeysOf(record, normalized);
+  insertRow(memory, 'record', {
+    record_id: record.record_id,
+    pair_id: pairId,
+    state: 'candidate',
+    length: comparedCodePoints(normalized).length,
+    source_key: sourceKey,
+    width_key: widthKey,
+    numbers_key: numbersKey,
+    target_key: own.targetKey,
+    identity: own.identity,
+    context_key: contextKey,
+    source_text: normalized,
+    target_text: record.target_text,
+    source_prefix: prefixOf(normalized),
+    target_prefix: prefixOf(own.target),
+    context: JSON.stringify(record.context),
+    origin: provenance.origin,
+    provider: provenance.provider,
+    provider_run_id: provenance.provider_run_id,
+    task_id: provenance.task_id,
+    unit_id: provenance.unit_id,
+    release_id: provenance.release_id,
+    author_kind: record.author?.kind ?? null,
+    author_token_id: record.author?.tokenId ?? null,
+    created_at: at,
+  });
 }
 
 /** Refuses texts that are empty or too long, and those that SQLite would not return unchanged. */
@@ -182,33 +184,19 @@ function whyRefused({ source_text, target_text, context, provenance }: ProposedR
   return json.length > LONGEST_CONTEXT ? `the context has more than ${LONGEST_CONTEXT} characters` : null;
 }
 
-export function createTally(database: Database): {
-  /** Adds to the number of records; negative to take away. Calls belong into the transaction that changes the records. */
-  add(pairId: number, state: MemoryState, records: number): void;
-} {
-  const add = database.prepare(
+/** Adds to the number of records; negative to take away. Call it in the transaction that changes the records. */
+export function addToTally({ sql }: MainMemory, pairId: number, state: MemoryState, records: number): void {
+  sql(
     `INSERT INTO tally (pair_id, state, records) VALUES (?, ?, ?)
      ON CONFLICT (pair_id, state) DO UPDATE SET records = records + excluded.records`,
-  );
-  return {
-    add: (pairId, state, records) => {
-      add.run(pairId, state, records);
-    },
-  };
+  ).run(pairId, state, records);
 }
 
-/** Gives the id of a pair of languages, and makes it when it is new. Calls belong into a transaction. */
-export function createPairIds(database: Database): (pair: LanguagePair) => number {
-  const insert = database.prepare(
-    'INSERT INTO pair (source_language, target_language) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  );
-  const select = database.prepare(
-    'SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?',
-  );
-  return ({ source_language, target_language }) => {
-    const found =
-      select.get(source_language, target_language) ??
-      (insert.run(source_language, target_language), select.get(source_language, target_language));
-    return Number(found?.['pair_id']);
-  };
+/** The id of a pair of languages, which is made when it is new. Call it in a transaction. */
+export function pairIdOf({ sql }: MainMemory, { source_language, target_language }: LanguagePair): number {
+  const select = sql('SELECT pair_id FROM pair WHERE source_language = ? AND target_language = ?');
+  const found = select.get(source_language, target_language);
+  if (found !== undefined) return Number(found['pair_id']);
+  const insert = sql('INSERT INTO pair (source_language, target_language) VALUES (?, ?)');
+  return Number(insert.run(source_language, target_language).lastInsertRowid);
 }

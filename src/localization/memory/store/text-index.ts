@@ -1,8 +1,8 @@
 import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
 import { TRIGRAM_LENGTH, rarestTrigrams, trigramsOf } from '../../../domain/memory/trigrams.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
-import type { Database } from '../../../engine/database/sqlite-database.ts';
-import type { ReadableDatabase } from '../../other-database.ts';
+import type { SqlRow } from '../../../engine/database/checked-rows.ts';
+import type { MainMemory, OpenMemory } from './memory-database.ts';
 
 /** Trigrams of one fuzzy search: enough to find 99 of 100 texts that are 75 % similar. */
 const SEARCHED_TRIGRAMS = 8;
@@ -23,43 +23,38 @@ const MOST_UNINDEXED = 2000;
  * @param most how many records at most
  * @returns how many it indexed
  */
-export type IndexTexts = (most: number) => number;
+export function indexTexts(memory: MainMemory, most: number): number {
+  const { database, sql } = memory;
+  const section = (): number => {
+    const rows = sql(
+      `SELECT id, source_text, target_text FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id LIMIT ?`,
+    ).all(most);
+    const last = rows.at(-1);
+    if (last === undefined) return 0;
+    indexRows(memory, rows);
+    sql('UPDATE indexed_texts SET last_id = ?').run(last['id'] as number);
+    return rows.length;
+  };
+  return database.transaction(section, { durable: false });
+}
 
-export function createTextIndexWriter(database: Database): IndexTexts {
-  const unindexed = database.prepare(
-    `SELECT id, source_text, target_text FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id LIMIT ?`,
-  );
-  const advance = database.prepare('UPDATE indexed_texts SET last_id = ?');
-  const addSource = database.prepare('INSERT INTO source_search (rowid, text) VALUES (?, ?)');
-  const addTarget = database.prepare('INSERT INTO target_search (rowid, text) VALUES (?, ?)');
-  const count = database.prepare(
+function indexRows({ sql }: MainMemory, rows: readonly SqlRow[]): void {
+  const addSource = sql('INSERT INTO source_search (rowid, text) VALUES (?, ?)');
+  const addTarget = sql('INSERT INTO target_search (rowid, text) VALUES (?, ?)');
+  const count = sql(
     `INSERT INTO trigram (trigram, records) VALUES (?, ?)
      ON CONFLICT (trigram) DO UPDATE SET records = records + excluded.records`,
   );
-  const indexAll = (rows: ReturnType<typeof unindexed.all>): void => {
-    const added = new Map<string, number>();
-    for (const row of rows) {
-      const id = row['id'] as number;
-      const folded = foldForSearch(row['source_text'] as string);
-      addSource.run(id, folded);
-      addTarget.run(id, foldForSearch(normalText(row['target_text'] as string)));
-      for (const trigram of trigramsOf(folded)) added.set(trigram, (added.get(trigram) ?? 0) + 1);
-    }
-    // In the order of the table: neighbours are in one page.
-    for (const trigram of [...added.keys()].sort()) count.run(trigram, added.get(trigram) ?? 0);
-  };
-  return (most) =>
-    database.transaction(
-      () => {
-        const rows = unindexed.all(most);
-        const last = rows.at(-1);
-        if (last === undefined) return 0;
-        indexAll(rows);
-        advance.run(last['id'] as number);
-        return rows.length;
-      },
-      { durable: false },
-    );
+  const added = new Map<string, number>();
+  for (const row of rows) {
+    const id = row['id'] as number;
+    const folded = foldForSearch(row['source_text'] as string);
+    addSource.run(id, folded);
+    addTarget.run(id, foldForSearch(normalText(row['target_text'] as string)));
+    for (const trigram of trigramsOf(folded)) added.set(trigram, (added.get(trigram) ?? 0) + 1);
+  }
+  // In the order of the table: neighbours are in one page.
+  for (const trigram of [...added.keys()].sort()) count.run(trigram, added.get(trigram) ?? 0);
 }
 
 /** The first code points of a folded text: short texts are searched by them. */
@@ -69,17 +64,12 @@ export function prefixOf(text: string): string {
 }
 
 /** Chooses, among trigrams of a source, those by which similar sources are found. */
-export function createTrigramChoice(
-  database: ReadableDatabase,
-): (trigrams: readonly string[]) => readonly string[] {
-  const read = database.prepare(
+export function chooseTrigrams({ sql }: OpenMemory, trigrams: readonly string[]): readonly string[] {
+  const rows = sql(
     'SELECT trigram, records FROM trigram WHERE trigram IN (SELECT value FROM json_each(?))',
-  );
-  return (trigrams) => {
-    const rows = read.all(JSON.stringify(trigrams));
-    const frequencies = new Map(rows.map((row) => [row['trigram'] as string, row['records'] as number]));
-    return rarestTrigrams(frequencies, { count: SEARCHED_TRIGRAMS, records: MOST_SIMILAR });
-  };
+  ).all(JSON.stringify(trigrams));
+  const frequencies = new Map(rows.map((row) => [row['trigram'] as string, row['records'] as number]));
+  return rarestTrigrams(frequencies, { count: SEARCHED_TRIGRAMS, records: MOST_SIMILAR });
 }
 
 /** The expression that finds texts with any of some trigrams, and no text without trigrams. */
@@ -114,11 +104,11 @@ const MOST_STEPS = 10_000;
  *
  * Source: sqlite.org/fts5.html, "The 'merge' Command"; sqlite.org/pragma.html, optimize.
  */
-export function* maintainIndexes(database: Database): Generator<void, void> {
-  const changes = database.prepare('SELECT total_changes() AS changes');
+export function* maintainIndexes({ sql }: MainMemory): Generator<void, void> {
+  const changes = sql('SELECT total_changes() AS changes');
   const changeCount = (): number => Number(changes.get()?.['changes']);
   for (const table of ['source_search', 'target_search']) {
-    const merge = database.prepare(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`);
+    const merge = sql(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`);
     // A negative number begins a merge even where the parts are few.
     let pages = -PAGES_OF_STEP;
     for (let step = 0; step < MOST_STEPS; step += 1) {
@@ -129,7 +119,7 @@ export function* maintainIndexes(database: Database): Generator<void, void> {
       yield;
     }
   }
-  database.prepare('PRAGMA optimize').all();
+  sql('PRAGMA optimize').all();
   yield;
-  database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+  sql('PRAGMA wal_checkpoint(TRUNCATE)').all();
 }

@@ -7,7 +7,7 @@ import {
   type RollbackRecords,
 } from '../../../../src/localization/localized/rollback/rollback-records.ts';
 import { ROLLBACK_FAILPOINTS } from '../../../../src/localization/localized/channel.ts';
-import { localizedStatusOf } from '../../../../src/releases/reports.ts';
+import { localizedStatusOf } from '../../../../src/localization/localized/localized-status.ts';
 import type { ReleaseRepository } from '../../../../src/releases/records/release-repository.ts';
 import type { TaskEngine } from '../../../../src/engine/tasks/task-engine.ts';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
@@ -329,7 +329,7 @@ describe('localized-rollback', () => {
       result: { rolled_back_release_id: '1.0-l2', localized_release_id: '1.0-l1', held_units: null },
     });
     expect(task.result?.['open']).toBe(
-      'the release is taken back; units are put on hold and tasks are marked at the next publish: translation.db is damaged',
+      'the release is rolled back; units are put on hold and tasks are marked at the next publish: translation.db is damaged',
     );
     expect(world.attested().localized?.release_id).toBe('1.0-l1');
     expect(createRollbackRecords(world.database).stoppedBy()).toMatchObject({ held_units: null });
@@ -361,7 +361,7 @@ describe('localized-rollback', () => {
         localized_release_id: '1.0-l2',
         held_units: null,
         open: expect.stringMatching(
-          /^the release is taken back, so do not roll back again; the daemon records it .*: .*full/,
+          /^the release is rolled back, so do not roll back again; the daemon records it .*: .*full/,
         ) as string,
       },
     });
@@ -530,5 +530,25 @@ describe('a rollback', () => {
     expect(stop('l3', [open, previous], ['t2'])).toEqual(['t1', 'in_effect']);
     expect(stop('l3', [open, previous])).toEqual(['t2', 'without_effect']);
     expect(stop('l3', [])).toBeNull();
+  });
+});
+
+describe('the status of the localized release', () => {
+  test('the history has the release that became current last, however many were made after it', () => {
+    // As the repository lists them: those that were made last are first.
+    const rows = Array.from({ length: 25 }, (_, age) => ({
+      release_id: `l${25 - age}`,
+      base_release_id: 'r1',
+      state: 'superseded',
+      published_at: age === 24 ? 1000 : 100 - age,
+    }));
+    const releases = {
+      current: () => null,
+      pointer: () => null,
+      list: (_channel: string, limit: number) => rows.slice(0, limit),
+    } as unknown as ReleaseRepository;
+    const { history } = localizedStatusOf(releases, () => null);
+    expect(history).toHaveLength(20);
+    expect(history.slice(0, 2).map(({ localized_release_id: id }) => id)).toEqual(['l1', 'l25']);
   });
 });

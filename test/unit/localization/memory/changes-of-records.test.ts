@@ -1,32 +1,48 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { ConfirmRequest } from '../../../../src/localization/memory/store/memory-changes.ts';
+import {
+  type ConfirmRequest,
+  confirmRecord,
+  rejectRecord,
+  resolveConflict,
+} from '../../../../src/localization/memory/store/memory-changes.ts';
 import type { MemoryFiles } from '../../../../src/localization/memory/store/memory-files.ts';
 import { lookup, memoryFiles, proposal, trust } from '../../../support/memory-records.ts';
+import { findMatches } from '../../../../src/localization/memory/store/memory-lookup.ts';
+import {
+  findRecord,
+  recordHistory,
+  soleTokens,
+  countRecords,
+  readConflicts,
+} from '../../../../src/localization/memory/store/memory-reads.ts';
+import { proposeRecords } from '../../../../src/localization/memory/store/memory-writer.ts';
 
 const NOTE = { reviewer: 'mika', reason: null, at: 300 };
 
 function confirm(files: MemoryFiles, record_id: string, fields: Partial<ConfirmRequest> = {}) {
   const request = { ...NOTE, record_id, supersede_record_id: null, force: false, ...fields };
-  return files.write(null, (store) => store.confirm(request));
+  return files.write(null, (store) => confirmRecord(store, request));
 }
 
 describe('proposals', () => {
   it('become candidates once; a repeated one counts a use', async () => {
     const { files } = await memoryFiles();
     const first = proposal('はい', '是');
-    const outcomes = files.write(null, (store) => store.propose([first, proposal('はい', '是')], 100));
+    const outcomes = files.write(null, (store) =>
+      proposeRecords(store, [first, proposal('はい', '是')], 100),
+    );
     expect(outcomes).toEqual([
       { outcome: 'added', record_id: first.record_id, state: 'candidate' },
       { outcome: 'known', record_id: first.record_id, state: 'candidate' },
     ]);
     files.read(null, (store) => {
-      expect(store.record(first.record_id)).toMatchObject({
+      expect(findRecord(store, first.record_id)).toMatchObject({
         state: 'candidate',
         use_count: 1,
         last_used_at: 100,
       });
-      expect(store.counts().counts).toMatchObject({ candidate: 1, trusted: 0 });
+      expect(countRecords(store).counts).toMatchObject({ candidate: 1, trusted: 0 });
     });
   });
 
@@ -39,7 +55,7 @@ describe('proposals', () => {
       proposal('あ'.repeat(65_537), '是'),
       proposal('\u200F\u200Bはい', '\u202E是'),
     ];
-    const outcomes = files.write(null, (store) => store.propose(proposals, 100));
+    const outcomes = files.write(null, (store) => proposeRecords(store, proposals, 100));
     expect(outcomes.map((each) => (each.outcome === 'refused' ? each.reason : each.outcome))).toEqual([
       'source_text has half of a surrogate pair',
       'source_text has a NUL character',
@@ -51,7 +67,7 @@ describe('proposals', () => {
 });
 
 describe('the token that alone wrote and confirmed a record', () => {
-  const sole = (files: MemoryFiles, ...ids: string[]) => files.read(null, (store) => store.soleTokens(ids));
+  const sole = (files: MemoryFiles, ...ids: string[]) => files.read(null, (store) => soleTokens(store, ids));
 
   it('is that of the author, until another token confirms the record', async () => {
     const { files } = await memoryFiles();
@@ -59,7 +75,7 @@ describe('the token that alone wrote and confirmed a record', () => {
     const [own, others] = [proposal('はい', '是', { author }), proposal('いいえ', '不', { author })];
     const machine = proposal('先生', '老师', { author: { kind: 'machine', tokenId: null } });
     const records = [own, others, machine];
-    files.write(null, (store) => store.propose(records, 100));
+    files.write(null, (store) => proposeRecords(store, records, 100));
     const ids = records.map(({ record_id }) => record_id);
     expect(sole(files, ...ids, 'tm_unknown')).toEqual(['ann', 'ann', null, null]);
     confirm(files, own.record_id, { tokenId: 'ann' });
@@ -76,7 +92,7 @@ describe('the token that alone wrote and confirmed a record', () => {
       proposal('はい', '是', { provenance }),
       proposal('いいえ', '不', { author: machine }),
     ];
-    files.write(null, (store) => store.propose([typed, made], 100));
+    files.write(null, (store) => proposeRecords(store, [typed, made], 100));
     for (const { record_id } of [typed, made]) confirm(files, record_id, { tokenId: 'ann' });
     expect(sole(files, typed.record_id, made.record_id)).toEqual(['ann', null]);
   });
@@ -91,12 +107,16 @@ describe('confirmed records', () => {
       proposal('はい', '好', { context: { speaker: 'B' } }),
     );
     files.read(null, (store) => {
-      expect(store.record(first)).toMatchObject({ is_default: true, confirmed_at: 200, reviewer: 'mika' });
-      expect(store.record(second)).toMatchObject({ is_default: false });
-      expect(store.counts().counts.conflict_groups).toBe(0);
-      const [match] = store.find(lookup('はい', { context: { speaker: 'B' } }));
+      expect(findRecord(store, first)).toMatchObject({
+        is_default: true,
+        confirmed_at: 200,
+        reviewer: 'mika',
+      });
+      expect(findRecord(store, second)).toMatchObject({ is_default: false });
+      expect(countRecords(store).counts.conflict_groups).toBe(0);
+      const [match] = findMatches(store, lookup('はい', { context: { speaker: 'B' } }));
       expect(match).toMatchObject({ match_type: 'context', score: 101, proposed_text: '好' });
-      expect(store.find(lookup('はい'))[0]).toMatchObject({
+      expect(findMatches(store, lookup('はい'))[0]).toMatchObject({
         match_type: 'exact',
         score: 100,
         proposed_text: '是',
@@ -112,8 +132,8 @@ describe('confirmed records', () => {
       proposal('はい', '好'),
     );
     files.read(null, (store) => {
-      expect(store.record(contextual)?.is_default).toBe(false);
-      expect(store.record(plain)?.is_default).toBe(true);
+      expect(findRecord(store, contextual)?.is_default).toBe(false);
+      expect(findRecord(store, plain)?.is_default).toBe(true);
     });
   });
 
@@ -121,14 +141,16 @@ describe('confirmed records', () => {
     const { files } = await memoryFiles();
     const [old = ''] = trust(files, proposal('はい', '是'));
     const next = proposal('はい', '好');
-    files.write(null, (store) => store.propose([next], 100));
+    files.write(null, (store) => proposeRecords(store, [next], 100));
     expect(confirm(files, next.record_id)).toMatchObject({ ok: false, error: { code: 'trusted_conflict' } });
     expect(confirm(files, 'tm_missing')).toMatchObject({ ok: false, error: { code: 'unknown_record' } });
     expect(confirm(files, next.record_id, { supersede_record_id: 'tm_missing' })).toMatchObject({
       ok: false,
       error: { code: 'unknown_record' },
     });
-    files.read(null, (store) => expect(store.counts().counts).toMatchObject({ trusted: 1, candidate: 1 }));
+    files.read(null, (store) =>
+      expect(countRecords(store).counts).toMatchObject({ trusted: 1, candidate: 1 }),
+    );
     const done = confirm(files, next.record_id, { supersede_record_id: old });
     expect(done).toMatchObject({
       ok: true,
@@ -136,13 +158,13 @@ describe('confirmed records', () => {
     });
     expect(confirm(files, next.record_id)).toMatchObject({ ok: true, value: { changed: false } });
     files.read(null, (store) => {
-      expect(store.record(old)).toMatchObject({
+      expect(findRecord(store, old)).toMatchObject({
         state: 'superseded',
         superseded_by: next.record_id,
         is_default: false,
       });
-      expect(store.counts().counts).toMatchObject({ trusted: 1, superseded: 1, conflict_groups: 0 });
-      expect(store.find(lookup('はい'))).toHaveLength(1);
+      expect(countRecords(store).counts).toMatchObject({ trusted: 1, superseded: 1, conflict_groups: 0 });
+      expect(findMatches(store, lookup('はい'))).toHaveLength(1);
     });
   });
 
@@ -150,7 +172,7 @@ describe('confirmed records', () => {
     const { files } = await memoryFiles();
     const [old = ''] = trust(files, proposal('はい', '是'));
     const next = proposal('はい', '好');
-    files.write(null, (store) => store.propose([next], 100));
+    files.write(null, (store) => proposeRecords(store, [next], 100));
     confirm(files, next.record_id, { supersede_record_id: old });
     expect(confirm(files, old)).toMatchObject({ error: { code: 'invalid_transition' } });
     const back = confirm(files, old, {
@@ -160,12 +182,12 @@ describe('confirmed records', () => {
     });
     expect(back).toMatchObject({ ok: true, value: { record: { state: 'trusted', superseded_by: null } } });
     files.read(null, (store) => {
-      expect(store.history(old).map(({ action, from, to }) => [action, from, to])).toEqual([
+      expect(recordHistory(store, old).map(({ action, from, to }) => [action, from, to])).toEqual([
         ['confirm', 'candidate', 'trusted'],
         ['supersede', 'trusted', 'superseded'],
         ['confirm', 'superseded', 'trusted'],
       ]);
-      expect(store.history(old).at(-1)).toMatchObject({
+      expect(recordHistory(store, old).at(-1)).toMatchObject({
         reason: 'the old one was right',
         reviewer: 'mika',
         at: 300,
@@ -179,14 +201,14 @@ describe('rejected records', () => {
     const { files } = await memoryFiles();
     const known = proposal('はい', '是');
     files.write(null, (store) => {
-      store.propose([known], 100);
+      proposeRecords(store, [known], 100);
       const request = { ...NOTE, record_id: known.record_id, reason: 'wrong' };
-      expect(store.reject(request)).toMatchObject({ ok: true, value: { changed: true } });
-      expect(store.reject(request)).toMatchObject({ ok: true, value: { changed: false } });
-      expect(store.propose([proposal('はい', '是')], 100)).toMatchObject([
+      expect(rejectRecord(store, request)).toMatchObject({ ok: true, value: { changed: true } });
+      expect(rejectRecord(store, request)).toMatchObject({ ok: true, value: { changed: false } });
+      expect(proposeRecords(store, [proposal('はい', '是')], 100)).toMatchObject([
         { outcome: 'known', state: 'rejected' },
       ]);
-      expect(store.find(lookup('はい'))).toEqual([]);
+      expect(findMatches(store, lookup('はい'))).toEqual([]);
     });
   });
 });
@@ -197,26 +219,37 @@ describe('conflicts', () => {
     const [a = '', b = ''] = trust(files, proposal('はい', '是'), proposal('はい', '好'));
     const [c = '', d = ''] = trust(files, proposal('いいえ', '不'), proposal('いいえ', '不是'));
     files.write(null, (store) => {
-      const { total, groups } = store.conflicts(100);
+      const { total, groups } = readConflicts(store, 100);
       expect(total).toBe(2);
       expect(groups.map(({ identity }) => identity)).toEqual(
         groups.map(({ identity }) => identity).toSorted(),
       );
-      expect(store.conflicts(1).groups).toHaveLength(1);
-      expect(store.find(lookup('はい'))).toMatchObject([{ decision: 'conflict' }, { decision: 'conflict' }]);
+      expect(readConflicts(store, 1).groups).toHaveLength(1);
+      expect(findMatches(store, lookup('はい'))).toMatchObject([
+        { decision: 'conflict' },
+        { decision: 'conflict' },
+      ]);
       const request = { ...NOTE, winner_record_id: b, reason: 'better', expected_trusted_record_ids: [a, b] };
       const wrong = { ...request, expected_trusted_record_ids: [b, c] };
-      expect(store.resolve(wrong)).toMatchObject({ error: { code: 'conflict_group_changed' } });
-      expect(store.resolve(request)).toMatchObject({ ok: true, value: { superseded_record_ids: [a] } });
-      expect(store.resolve(request)).toMatchObject({ ok: true, value: { superseded_record_ids: [] } });
-      expect(store.resolve({ ...request, winner_record_id: a })).toMatchObject({
+      expect(resolveConflict(store, wrong)).toMatchObject({ error: { code: 'conflict_group_changed' } });
+      expect(resolveConflict(store, request)).toMatchObject({
+        ok: true,
+        value: { superseded_record_ids: [a] },
+      });
+      expect(resolveConflict(store, request)).toMatchObject({
+        ok: true,
+        value: { superseded_record_ids: [] },
+      });
+      expect(resolveConflict(store, { ...request, winner_record_id: a })).toMatchObject({
         error: { code: 'conflict_group_changed' },
       });
-      expect(store.find(lookup('はい'))).toMatchObject([
+      expect(findMatches(store, lookup('はい'))).toMatchObject([
         { score: 100, decision: 'reuse', proposed_text: '好' },
       ]);
-      expect(store.conflicts(100).groups).toMatchObject([{ records: [{ record_id: c }, { record_id: d }] }]);
-      expect(store.counts().counts).toMatchObject({ trusted: 3, superseded: 1, conflict_groups: 1 });
+      expect(readConflicts(store, 100).groups).toMatchObject([
+        { records: [{ record_id: c }, { record_id: d }] },
+      ]);
+      expect(countRecords(store).counts).toMatchObject({ trusted: 3, superseded: 1, conflict_groups: 1 });
     });
   });
 });

@@ -23,6 +23,8 @@ import { lookup, memoryFiles, proposal, trust } from '../../../support/memory-re
 import { askReport } from '../../../support/reports.ts';
 import { taskOf } from '../../../support/task-engine.ts';
 import { until } from '../../../support/until.ts';
+import { findMatches } from '../../../../src/localization/memory/store/memory-lookup.ts';
+import { countRecords } from '../../../../src/localization/memory/store/memory-reads.ts';
 
 const REVIEW = { reviewer: 'mika', reason: 'reviewed' };
 
@@ -33,7 +35,7 @@ async function add(memory: Memory, source: string, target: string): Promise<stri
   return outcome.record_id;
 }
 
-async function confirm(memory: Memory, record_id: string, fields: object = {}) {
+async function confirmRecord(memory: Memory, record_id: string, fields: object = {}) {
   return await act(memory.actions, 'translation-memory-confirm', { record_id, reviewer: 'mika', ...fields });
 }
 
@@ -48,7 +50,7 @@ describe('the Translation Memory', () => {
         decision: 'suggest',
         matches: [{ score: 70, record: { record_id: id, state: 'candidate' } }],
       });
-      const accepted = await confirm(memory, id);
+      const accepted = await confirmRecord(memory, id);
       expect(accepted.task).toMatchObject({
         status: 'succeeded',
         result: { changed: true, record: { state: 'trusted' } },
@@ -67,7 +69,7 @@ describe('the Translation Memory', () => {
     it('is not reused when its target is blocked, and cannot be confirmed then', async () => {
       const { memory } = await startMemory();
       const id = await add(memory, '{0}個', '个');
-      await expect(confirm(memory, id)).rejects.toMatchObject({
+      await expect(confirmRecord(memory, id)).rejects.toMatchObject({
         code: 'qa_blocked',
         message: expect.stringMatching(/placeholder_mismatch/),
       });
@@ -106,9 +108,9 @@ describe('the Translation Memory', () => {
     it('is opened by force, listed, and resolved once', async () => {
       const { memory } = await startMemory();
       const [a, b] = [await add(memory, 'はい', '是'), await add(memory, 'はい', '好')];
-      await confirm(memory, a);
-      await expect(confirm(memory, b)).rejects.toMatchObject({ code: 'trusted_conflict' });
-      await confirm(memory, b, { force: true });
+      await confirmRecord(memory, a);
+      await expect(confirmRecord(memory, b)).rejects.toMatchObject({ code: 'trusted_conflict' });
+      await confirmRecord(memory, b, { force: true });
       expect(await askReport(memory.reports, 'translation.memory.conflicts')).toMatchObject({
         total: 1,
         limit: 100,
@@ -157,7 +159,7 @@ describe('the Translation Memory', () => {
       ] as const) {
         await expect(askReport(reports, name, query)).rejects.toMatchObject({ code: 'backend_unavailable' });
       }
-      await expect(confirm(memory, 'tm_x')).rejects.toMatchObject({
+      await expect(confirmRecord(memory, 'tm_x')).rejects.toMatchObject({
         code: 'backend_unavailable',
         message: expect.stringMatching(/not a database/),
       });
@@ -236,7 +238,7 @@ describe('the Translation Memory', () => {
 });
 
 function counts(files: MemoryFiles, path: string | null = null) {
-  return files.read(path, (store) => store.counts().counts);
+  return files.read(path, (store) => countRecords(store).counts);
 }
 
 function runSql(path: string, sql: string): void {
@@ -259,7 +261,7 @@ describe('the files of the Translation Memory', () => {
       trust(files, proposal('はい', '是'));
       files.close();
       const again = new MemoryFiles(paths);
-      expect(again.read(null, (store) => store.find(lookup('はい')))).toMatchObject([{ score: 100 }]);
+      expect(again.read(null, (store) => findMatches(store, lookup('はい')))).toMatchObject([{ score: 100 }]);
       again.close();
     });
 
@@ -319,7 +321,7 @@ describe('the files of the Translation Memory', () => {
       symlinkSync(join(paths.root, 'old/2025.db'), join(paths.root, 'last.db'));
       for (const path of ['old/2025.db', 'last.db'])
         expect(counts(files, path)).toMatchObject({ trusted: 1 });
-      expect(() => files.write('old/2025.db', (store) => store.counts())).toThrow(
+      expect(() => files.write('old/2025.db', (store) => countRecords(store))).toThrow(
         expect.objectContaining({ code: 'invalid_path' }),
       );
     });
@@ -332,7 +334,7 @@ describe('the files of the Translation Memory', () => {
       onTestFinished(() => own.close());
       symlinkSync(paths.main, join(dirname(paths.main), 'own.db'));
       for (const path of ['memory.db', 'own.db']) {
-        expect(own.write(path, (store) => store.counts())).toMatchObject({ counts: { trusted: 1 } });
+        expect(own.write(path, (store) => countRecords(store))).toMatchObject({ counts: { trusted: 1 } });
       }
     });
 

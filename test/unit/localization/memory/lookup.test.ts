@@ -1,9 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { comparedCodePoints } from '../../../../src/domain/memory/normalize-text.ts';
 import { distanceFrom } from '../../../../src/domain/memory/edit-distance.ts';
-import { createConcordance } from '../../../../src/localization/memory/store/concordance.ts';
-import { openOtherMemory } from '../../../../src/localization/memory/store/memory-database.ts';
+import { searchTexts, type ConcordanceQuery } from '../../../../src/localization/memory/store/concordance.ts';
+import { memoryIn, openOtherMemory } from '../../../../src/localization/memory/store/memory-database.ts';
 import { lookup, memoryFiles, PAIR, proposal, trust } from '../../../support/memory-records.ts';
+import { findMatches } from '../../../../src/localization/memory/store/memory-lookup.ts';
+import { countRecords } from '../../../../src/localization/memory/store/memory-reads.ts';
+import { proposeRecords } from '../../../../src/localization/memory/store/memory-writer.ts';
+import { confirmRecord } from '../../../../src/localization/memory/store/memory-changes.ts';
+import { indexTexts } from '../../../../src/localization/memory/store/text-index.ts';
 
 describe('the lookup', () => {
   it('finds differences of width and numbers, and similar texts, the best first', async () => {
@@ -16,7 +21,7 @@ describe('the lookup', () => {
       proposal('ガチャ券を5枚もらった', '获得了5张抽卡券'),
       proposal('まったく別の文章です', '完全不同的句子'),
     );
-    const matches = files.read(null, (store) => store.find(lookup('ガチャ券を10枚もらった')));
+    const matches = files.read(null, (store) => findMatches(store, lookup('ガチャ券を10枚もらった')));
     expect(matches.map(({ match_type, score, decision }) => [match_type, score, decision])).toEqual([
       ['exact', 100, 'reuse'],
       ['normalized', 99, 'suggest'],
@@ -36,10 +41,10 @@ describe('the lookup', () => {
       proposal('はい', '네', { target_language: 'ko' }),
     );
     files.read(null, (store) => {
-      expect(store.find(lookup('は'))).toMatchObject([{ score: 100 }]);
-      expect(store.find(lookup(long))).toMatchObject([{ score: 100 }]);
-      expect(store.find(lookup('はい'))).toEqual([]);
-      expect(store.counts().pairs).toEqual([
+      expect(findMatches(store, lookup('は'))).toMatchObject([{ score: 100 }]);
+      expect(findMatches(store, lookup(long))).toMatchObject([{ score: 100 }]);
+      expect(findMatches(store, lookup('はい'))).toEqual([]);
+      expect(countRecords(store).pairs).toEqual([
         { source_language: 'ja', target_language: 'ko', counts: { candidate: 0, trusted: 1 } },
         { source_language: 'ja', target_language: 'zh-Hans', counts: { candidate: 0, trusted: 2 } },
       ]);
@@ -56,9 +61,9 @@ describe('the lookup', () => {
     );
     const found = (target_language: string): string[] =>
       files.read(null, (store) =>
-        store
-          .find(lookup('ガチャ券をもらったよ', { target_language }))
-          .map(({ proposed_text }) => proposed_text),
+        findMatches(store, lookup('ガチャ券をもらったよ', { target_language })).map(
+          ({ proposed_text }) => proposed_text,
+        ),
       );
     expect([found('zh-Hans'), found('ko'), found('fr')]).toEqual([['获得了抽卡券'], ['뽑기권을 받았다'], []]);
   });
@@ -66,7 +71,7 @@ describe('the lookup', () => {
   it('does not read search syntax from texts', async () => {
     const { files } = await memoryFiles();
     trust(files, proposal('"a" OR text:b* NEAR(c)', '甲'));
-    const matches = files.read(null, (store) => store.find(lookup('"a" OR text:b* NEAR(d)')));
+    const matches = files.read(null, (store) => findMatches(store, lookup('"a" OR text:b* NEAR(d)')));
     expect(matches).toMatchObject([{ match_type: 'fuzzy', score: 95 }]);
   });
 
@@ -79,8 +84,8 @@ describe('the lookup', () => {
     files.write(null, (store) => {
       // Without a default record, all contexts together decide.
       const replacement = proposal('はい', '嗯', { context: { speaker: '0' } });
-      store.propose([replacement], 100);
-      store.confirm({
+      proposeRecords(store, [replacement], 100);
+      confirmRecord(store, {
         record_id: replacement.record_id,
         supersede_record_id: first,
         force: false,
@@ -88,7 +93,7 @@ describe('the lookup', () => {
         reason: null,
         at: 1,
       });
-      expect(store.find(lookup('はい', { depth: 'exact' }))).toMatchObject([
+      expect(findMatches(store, lookup('はい', { depth: 'exact' }))).toMatchObject([
         { proposed_text: '嗯', score: 100 },
       ]);
     });
@@ -98,12 +103,13 @@ describe('the lookup', () => {
     const { files } = await memoryFiles();
     const texts = makeTexts(2000);
     files.write(null, (store) =>
-      store.propose(
+      proposeRecords(
+        store,
         texts.map((text, index) => proposal(text, `译${index}`)),
         100,
       ),
     );
-    expect(files.write(null, (store) => store.indexTexts(3000))).toBe(texts.length);
+    expect(files.write(null, (store) => indexTexts(store, 3000))).toBe(texts.length);
     const compared = texts.map(comparedCodePoints);
     let wanted = 0;
     let found = 0;
@@ -113,7 +119,7 @@ describe('the lookup', () => {
       const best = Math.max(...compared.map(similarity));
       if (best < 0.75) continue;
       wanted += 1;
-      const [match] = files.read(null, (store) => store.find(lookup(query, { limit: 1 })));
+      const [match] = files.read(null, (store) => findMatches(store, lookup(query, { limit: 1 })));
       if (match !== undefined && similarity(comparedCodePoints(match.record.source_text)) >= best) found += 1;
     }
     expect(wanted).toBeGreaterThan(150);
@@ -125,27 +131,28 @@ describe('new records', () => {
   it('are found by similar texts and by the concordance before they are indexed, and not twice after that', async () => {
     const { files } = await memoryFiles();
     files.write(null, (store) => {
-      store.propose([proposal('学園へようこそ', '欢迎来到学园')], 100);
-      store.indexTexts(1);
-      store.propose(
+      proposeRecords(store, [proposal('学園へようこそ', '欢迎来到学园')], 100);
+      indexTexts(store, 1);
+      proposeRecords(
+        store,
         [proposal('学園へようこそ!', '欢迎来到学园!'), proposal('まったく別の文章です', '无')],
         100,
       );
       const search = () => [
-        store.find(lookup('学園へようこそ?')).map(({ record }) => record.target_text),
-        store
-          .search({ ...PAIR, text: 'ようこそ', limit: 10 })
-          .matches.map(({ record }) => record.target_text),
+        findMatches(store, lookup('学園へようこそ?')).map(({ record }) => record.target_text),
+        searchTexts(store, { ...PAIR, text: 'ようこそ', limit: 10 }).matches.map(
+          ({ record }) => record.target_text,
+        ),
       ];
       const found = [
         ['欢迎来到学园', '欢迎来到学园!'],
         ['欢迎来到学园', '欢迎来到学园!'],
       ];
       expect(search().map((targets) => targets.toSorted())).toEqual(found);
-      expect(store.indexTexts(1)).toBe(1);
+      expect(indexTexts(store, 1)).toBe(1);
       expect(search().map((targets) => targets.toSorted())).toEqual(found);
-      expect(store.indexTexts(10)).toBe(1);
-      expect(store.indexTexts(10)).toBe(0);
+      expect(indexTexts(store, 10)).toBe(1);
+      expect(indexTexts(store, 10)).toBe(0);
       expect(search().map((targets) => targets.toSorted())).toEqual(found);
     });
   });
@@ -154,14 +161,16 @@ describe('new records', () => {
     const { files } = await memoryFiles();
     files.write(null, (store) => {
       const many = Array.from({ length: 2500 }, (_, index) => proposal(`長い物語の文その${index}番`, '句'));
-      store.propose(many, 100);
-      expect(store.find(lookup('長い物語の文その7番', { depth: 'exact' }))).toMatchObject([{ score: 70 }]);
+      proposeRecords(store, many, 100);
+      expect(findMatches(store, lookup('長い物語の文その7番', { depth: 'exact' }))).toMatchObject([
+        { score: 70 },
+      ]);
       const isFound = () =>
-        store
-          .find(lookup('長い物語の文その7番だ', { limit: 5000 }))
-          .some(({ record }) => record.source_text === '長い物語の文その7番');
+        findMatches(store, lookup('長い物語の文その7番だ', { limit: 5000 })).some(
+          ({ record }) => record.source_text === '長い物語の文その7番',
+        );
       expect(isFound()).toBe(false);
-      while (store.indexTexts(1000) > 0);
+      while (indexTexts(store, 1000) > 0);
       expect(isFound()).toBe(true);
     });
   });
@@ -214,7 +223,7 @@ describe('the concordance', () => {
   it('reads the newest records first when it finds too many', async () => {
     const { files, paths } = await memoryFiles();
     const many = Array.from({ length: 2100 }, (_, at) => proposal(`第${10_000 - at}話`, `句${at}`));
-    files.write(null, (store) => store.propose(many, 100));
+    files.write(null, (store) => proposeRecords(store, many, 100));
     const { matches, isTruncated } = openConcordance(paths.main)({ ...PAIR, text: '話', limit: 5000 });
     const found = new Set(matches.map(({ record }) => record.target_text));
     expect([isTruncated, found.size, found.has('句2099'), found.has('句99')]).toEqual([
@@ -229,7 +238,7 @@ describe('the concordance', () => {
     const { files, paths } = await memoryFiles();
     const word = (at: number): string => (at === 0 ? '学園の話' : at === 1 ? '古い学園' : `物語その${at}`);
     const many = Array.from({ length: 5100 }, (_, at) => proposal(word(at), `句${at}`));
-    files.write(null, (store) => store.propose(many, 100));
+    files.write(null, (store) => proposeRecords(store, many, 100));
     const searchAt = (...times: readonly number[]) => {
       const left = [...times];
       const concordance = openConcordance(paths.main, () => left.shift() ?? 0);
@@ -244,12 +253,15 @@ describe('the concordance', () => {
 });
 
 /** Opens the concordance of a file. Without another clock no time passes, so that a slow machine ends no scan early. */
-function openConcordance(path: string, now = () => 0): ReturnType<typeof createConcordance> {
-  const database = openOtherMemory(path);
+function openConcordance(
+  path: string,
+  now = () => 0,
+): (query: ConcordanceQuery) => ReturnType<typeof searchTexts> {
+  const memory = memoryIn(openOtherMemory(path));
   onTestFinished(() => {
-    database.close();
+    memory.close();
   });
-  return createConcordance(database, now);
+  return (query) => searchTexts(memory, query, now);
 }
 
 /** Sentences of a small vocabulary, as a game has them: with names and frequent endings. */

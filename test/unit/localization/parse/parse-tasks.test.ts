@@ -370,7 +370,7 @@ describe('the doctor check of the parse index', () => {
       'rules that cannot be used, before everything else',
       { rules: failure(['parse.rules[0].schema: gone', 'parse.secrets.a: gone']), history: FAILED },
       'degraded',
-      /rules_invalid: parse\.rules\[0\]\.schema: gone; parse\.secrets\.a: gone; .*ctl reload/,
+      /rules_invalid: parse\.rules\[0\]\.schema: gone; parse\.secrets\.a: gone; .*ctl run reload/,
     ],
     ['no release', { currentReleaseId: null, history: FAILED }, 'ok', /no official release/],
     ['a failed run', { status: OLD, history: FAILED }, 'degraded', /data_full: no space/],

@@ -38,7 +38,7 @@ export function claimBody({ taskId, unitId }: Named, revision: number, person: s
 }
 
 /** Hands a complete task to the review. */
-export function handInBody(taskId: string): object {
+export function submitBody(taskId: string): object {
   return { task_id: taskId, status: 'translated' };
 }
 

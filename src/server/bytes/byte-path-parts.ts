@@ -4,8 +4,8 @@ import type { Registry } from '../../platform/metrics/metrics.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Serving } from '../serving/serving.ts';
 import { BlockCache } from './block-cache.ts';
-import type { CdnLimits } from './cdn-limits.ts';
-import { createCdnMetrics, type CdnMetrics } from './cdn-metrics.ts';
+import type { BytePathLimits } from './byte-path-limits.ts';
+import { createBytePathMetrics, type BytePathMetrics } from './byte-path-metrics.ts';
 import { createDrainWatch, type DrainWatch } from './drain-watch.ts';
 import { createEntrySelector, type EntrySelector } from './entry-selector.ts';
 import { createEntrySender, type EntrySender } from './entry-sender.ts';
@@ -27,7 +27,7 @@ const SPARE_SHARE = 1 / 8;
 const BLOCK_LIST_BYTES = 16 * 1024 * 1024;
 
 /** Settings and collaborators of the byte path. */
-export interface CdnOptions {
+export interface BytePathOptions {
   readonly serving: Serving;
   /** Root of the snapshot volume. */
   readonly root: string;
@@ -44,27 +44,27 @@ export interface CdnOptions {
   readonly clock: Clock;
   /** Makes an id for a request without one. */
   readonly createRequestId: () => string;
-  readonly limits: CdnLimits;
+  readonly limits: BytePathLimits;
   /** Reads objects; default: from the volume at `root`. */
   readonly source?: ObjectSource;
 }
 
 /** The parts that the full server and the fast path share. */
-export interface CdnParts {
+export interface BytePathParts {
   readonly selector: EntrySelector;
   readonly sender: EntrySender;
   readonly reader: VerifiedReader;
   readonly cache: BlockCache;
   readonly buffers: ReadBuffers;
   readonly budget: InFlightBudget;
-  readonly metrics: CdnMetrics;
+  readonly metrics: BytePathMetrics;
   readonly drainWatch: DrainWatch;
   /** Closes descriptors, memory and timers; responses in progress are finished. */
   close(): void;
 }
 
 /** Puts the parts of the byte path together. */
-export function createCdnParts(options: CdnOptions): CdnParts {
+export function createBytePathParts(options: BytePathOptions): BytePathParts {
   const { serving, clock, limits } = options;
   const selector = createEntrySelector({
     serving,
@@ -77,7 +77,7 @@ export function createCdnParts(options: CdnOptions): CdnParts {
   const buffers = new ReadBuffers(SPARE_BYTES);
   const spareBytes = Math.min(SPARE_BYTES, limits.blockCacheBytes * SPARE_SHARE);
   const cache = new BlockCache(limits.blockCacheBytes - spareBytes, buffers);
-  const metrics = createCdnMetrics(options.registry, {
+  const metrics = createBytePathMetrics(options.registry, {
     inFlightBytes: () => budget.used,
     openDescriptors: () => reader.openDescriptors,
     cachedBytes: () => cache.bytes,

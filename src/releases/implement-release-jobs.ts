@@ -30,7 +30,7 @@ import { syncRelease } from './sync/sync-task.ts';
  * The jobs of releases. Each run waits for the recovery, because a task of an earlier process may be due before it is done, and has one
  * upstream from its beginning to its end.
  */
-export function releaseJobs(
+export function implementReleaseJobs(
   parts: ReleaseParts,
   upstream: UpstreamSource,
   recovery: RecoveryRun,

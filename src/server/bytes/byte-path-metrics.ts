@@ -11,7 +11,7 @@ const OF_TOKENS: ReadonlySet<number> = new Set([401, 429]);
 const STATUSES = statusesOf(PUBLIC_OPERATIONS.getResource.answers).filter((status) => !OF_TOKENS.has(status));
 
 /** Counters of the byte path. */
-export interface CdnMetrics {
+export interface BytePathMetrics {
   /** Counts an answer; `none` if no release was found. */
   answered(channel: Channel | 'none', status: number): void;
   /** Body bytes that the network has taken. */
@@ -26,14 +26,14 @@ export interface CdnMetrics {
 }
 
 /** Registers the metrics of the byte path. */
-export function createCdnMetrics(
+export function createBytePathMetrics(
   registry: Registry,
   gauges: {
     readonly inFlightBytes: () => number;
     readonly openDescriptors: () => number;
     readonly cachedBytes: () => number;
   },
-): CdnMetrics {
+): BytePathMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number): Gauge =>
     new Gauge({

@@ -8,14 +8,15 @@ import {
 } from '../../domain/http/byte-response.ts';
 import { renderProblem, sendProblem } from '../../platform/http/problem.ts';
 import { requestId } from '../../platform/process/ids.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { ByteFault } from './byte-fault.ts';
-import { createCdnParts, type CdnOptions, type CdnParts } from './cdn-parts.ts';
-import { ALLOW, problemHeaders, RangeRefusal, serviceErrorOf } from './cdn-problems.ts';
+import { createBytePathParts, type BytePathOptions, type BytePathParts } from './byte-path-parts.ts';
+import { ALLOW, problemHeaders, RangeRefusal, serviceErrorOf } from './byte-path-problems.ts';
 import type { SelectedEntry } from './entry-selector.ts';
 
 /** Answers everything below `/{cdn_host}/`. */
-export interface CdnHandler {
-  readonly parts: CdnParts;
+export interface BytePathHandler {
+  readonly parts: BytePathParts;
   /**
    * Answers one request; never throws.
    *
@@ -26,18 +27,13 @@ export interface CdnHandler {
   close(): void;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 /**
  * Makes the handler of the byte path. It selects the entry, checks that its release may be served, plans the response
  * by the rules of HTTP, and sends verified bytes.
  */
-export function createCdnHandler(options: CdnOptions): CdnHandler {
+export function createBytePathHandler(options: BytePathOptions): BytePathHandler {
   const { logger, clock, limits, runbooks } = options;
-  const parts = createCdnParts(options);
+  const parts = createBytePathParts(options);
 
   const fail = ({ request, response }: Exchange, error: unknown): void => {
     const id = requestId(request.headers['x-request-id'], options.createRequestId);

@@ -1,7 +1,7 @@
 const MEBIBYTE = 1024 * 1024;
 
 /** The bounds of the byte path. */
-export interface CdnLimits {
+export interface BytePathLimits {
   /** Maximum number of descriptors kept open for objects that are not being read. */
   readonly openDescriptors: number;
   /** Bytes for verified blocks kept in memory, including buffers kept for the next read. */
@@ -17,7 +17,7 @@ export interface CdnLimits {
 }
 
 /** The default bounds. */
-export const DEFAULT_CDN_LIMITS: CdnLimits = {
+export const DEFAULT_CDN_LIMITS: BytePathLimits = {
   openDescriptors: 1024,
   blockCacheBytes: 512 * MEBIBYTE,
   inFlightBytes: 64 * MEBIBYTE,

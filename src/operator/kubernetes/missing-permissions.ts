@@ -2,7 +2,7 @@ import { hasStatus, isNamespaceTerminating } from '../../platform/kubernetes/kub
 import type { Logger } from '../../platform/logging/logging.ts';
 
 /** Records the permissions that the operator does not have, and logs each of them once. */
-export class PermissionBook {
+export class MissingPermissions {
   readonly #forbidden = new Set<string>();
   readonly #logger: Logger;
 

@@ -2,7 +2,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import type { PendingRelease, ServedRelease, ServingState } from '../serving/serving.ts';
 
 /** The meaning of a path below the CDN host. */
-type CdnTarget =
+type BytePathTarget =
   | { readonly kind: 'path'; readonly path: string }
   /** Percent-encoding that does not decode to text. */
   | { readonly kind: 'malformed' }
@@ -10,14 +10,14 @@ type CdnTarget =
   | { readonly kind: 'impossible' };
 
 /** The release that a path selects, and the destination in it. */
-export interface CdnSelection {
+export interface BytePathSelection {
   readonly release: ServedRelease;
   readonly destination: string;
   /** Whether the path names the release, so that the bytes under it never change. */
   readonly immutable: boolean;
 }
 
-const IMPOSSIBLE: CdnTarget = { kind: 'impossible' };
+const IMPOSSIBLE: BytePathTarget = { kind: 'impossible' };
 const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
 
 /**
@@ -30,7 +30,7 @@ const DOT_SEGMENT = /(?:^|\/)\.{0,2}(?:\/|$)/;
  *
  * Source: RFC 3986, sections 2.1 and 3.3.
  */
-export function parseCdnTarget(target: string, prefix: string): CdnTarget {
+export function parseBytePathTarget(target: string, prefix: string): BytePathTarget {
   const query = target.indexOf('?');
   const raw = target.slice(prefix.length, query === -1 ? undefined : query);
   if (!target.startsWith(prefix)) return IMPOSSIBLE;
@@ -60,7 +60,7 @@ export function selectRelease(
   path: string,
   state: ServingState,
   defaultChannel: Channel,
-): CdnSelection | null {
+): BytePathSelection | null {
   const slash = path.indexOf('/');
   const named = slash === -1 ? undefined : state.byReleaseId.get(path.slice(0, slash));
   if (named !== undefined) return { release: named, destination: path.slice(slash + 1), immutable: true };

@@ -7,7 +7,7 @@ import { useApp } from '../../state/app.ts';
 import { counted, count } from '../../text/format.ts';
 import { sessionOf } from './draft/editor-session.ts';
 import { isUnsaved } from './draft/unit-draft.ts';
-import { handInBody } from './draft/update-bodies.ts';
+import { submitBody } from './draft/update-bodies.ts';
 import { unitMatcher } from './list/shown-units.ts';
 import { unitReader, useUnitScan } from './list/unit-scan.tsx';
 import { containerQuery, type TranslationTask } from './unit.ts';
@@ -15,8 +15,8 @@ import { containerQuery, type TranslationTask } from './unit.ts';
 const ENOUGH = 500;
 const HAS_FINDINGS = unitMatcher({ state: 'findings', text: '' });
 
-/** Says what happens when a task is handed to the review, or why the daemon would refuse it, and hands it in. */
-export function HandIn({
+/** Shows what submitting a task for review does, or why the daemon would refuse it, and submits it. */
+export function SubmitPanel({
   task,
   onClosed,
 }: {
@@ -27,14 +27,14 @@ export function HandIn({
   const box = useRef<HTMLElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const plan = handInOf(task.unit_counts);
+  const plan = submitPlanOf(task.unit_counts);
   useEffect(() => box.current?.focus(), []);
-  const handIn = async (): Promise<void> => {
+  const submit = async (): Promise<void> => {
     setBusy(true);
     setFailure(null);
     try {
-      await sessionOf(app).act('translation-task-update', handInBody(task.task_id));
-      app.toast('The task was handed to the review.');
+      await sessionOf(app).act('translation-task-update', submitBody(task.task_id));
+      app.toast('The task was submitted for review.');
       app.pool.refresh();
       onClosed();
     } catch (error) {
@@ -44,8 +44,8 @@ export function HandIn({
   };
   return (
     <section
-      class={`note hand-in ${plan.missing.length === 0 ? 'info' : 'warn'}`}
-      aria-label="Hand in"
+      class={`note submit-panel ${plan.missing.length === 0 ? 'info' : 'warn'}`}
+      aria-label="Submit for review"
       tabIndex={-1}
       ref={box}
     >
@@ -57,8 +57,8 @@ export function HandIn({
       )}
       <p class="buttons">
         {plan.missing.length > 0 ? null : (
-          <button type="button" class="primary" disabled={isBusy} onClick={() => void handIn()}>
-            {`Hand in ${counted(plan.drafts, 'draft')}`}
+          <button type="button" class="primary" disabled={isBusy} onClick={() => void submit()}>
+            {`Submit ${counted(plan.drafts, 'draft')}`}
           </button>
         )}
         <Button onClick={onClosed}>{plan.missing.length > 0 ? 'Close' : 'Not yet'}</Button>
@@ -67,12 +67,12 @@ export function HandIn({
   );
 }
 
-function Missing({ plan: { missing } }: { readonly plan: HandInPlan }): JSX.Element {
+function Missing({ plan: { missing } }: { readonly plan: SubmitPlan }): JSX.Element {
   const app = useApp();
   return (
     <>
       <p>
-        <strong>This task cannot be handed in yet.</strong> Each unit needs a target without findings that
+        <strong>This task cannot be submitted yet.</strong> Each unit needs a target without findings that
         block it:
       </p>
       <ul>
@@ -94,7 +94,7 @@ function Ready({
   plan: { drafts },
 }: {
   readonly task: TranslationTask;
-  readonly plan: HandInPlan;
+  readonly plan: SubmitPlan;
 }): JSX.Element {
   const app = useApp();
   const { desk } = sessionOf(app);
@@ -106,7 +106,7 @@ function Ready({
       <p>{`${counted(drafts, 'draft becomes', 'drafts become')} translated and ${drafts === 1 ? 'waits' : 'wait'} for a reviewer.`}</p>
       {unsaved === 0 ? null : (
         <p>
-          {`${counted(unsaved, 'text is', 'texts are')} not stored yet. Only stored texts are handed in, and a text that is stored afterwards is a draft again.`}
+          {`${counted(unsaved, 'text is', 'texts are')} not stored yet. Only stored texts are submitted, and a text that is stored afterwards is a draft again.`}
         </p>
       )}
       <Findings task={task} />
@@ -142,7 +142,7 @@ interface MissingUnits {
   readonly why: string;
 }
 
-interface HandInPlan {
+interface SubmitPlan {
   readonly drafts: number;
   /** Empty when the daemon takes the task. */
   readonly missing: readonly MissingUnits[];
@@ -154,8 +154,8 @@ const REASONS = [
   ['blocked', 'blocked by findings.'],
 ] as const satisfies ReadonlyArray<readonly [MissingUnits['state'], string]>;
 
-/** Says what handing in a task does. @param counts units of the task by state */
-export function handInOf(counts: TranslationTask['unit_counts']): HandInPlan {
+/** What submitting a task does. @param counts units of the task by state */
+export function submitPlanOf(counts: TranslationTask['unit_counts']): SubmitPlan {
   return {
     drafts: counts['draft'] ?? 0,
     missing: REASONS.flatMap(([state, why]) => {
@@ -165,8 +165,8 @@ export function handInOf(counts: TranslationTask['unit_counts']): HandInPlan {
   };
 }
 
-/** Whether a task has anything to hand in, now or later. */
-export function isHandInOffered({ status, unit_counts: counts }: TranslationTask): boolean {
-  const { drafts, missing } = handInOf(counts);
+/** Whether a task has anything to submit, now or later. */
+export function isSubmitOffered({ status, unit_counts: counts }: TranslationTask): boolean {
+  const { drafts, missing } = submitPlanOf(counts);
   return status !== 'superseded' && status !== 'skipped' && (drafts > 0 || missing.length > 0);
 }

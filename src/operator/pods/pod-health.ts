@@ -4,21 +4,21 @@ import type { ServerClient } from './server-client.ts';
 import type { ServerPod } from './server-pods.ts';
 import { messageOf } from '../../platform/errors.ts';
 
-export interface PodEvidence extends ServerPod {
+export interface PodHealth extends ServerPod {
   /** The last answer while it is fresh, else `null`. */
   readonly health: ReadHealth | null;
   readonly failure: string | null;
 }
 
-/** Asks pods for their health and keeps the answers for a while. */
-export interface EvidenceBook {
+/** Asks pods for their health, and caches the answers. */
+export interface PodHealthCache {
   /** Asks all pods in parallel; never throws. */
-  ask(pods: readonly ServerPod[]): Promise<readonly PodEvidence[]>;
+  ask(pods: readonly ServerPod[]): Promise<readonly PodHealth[]>;
   /** Drops pods that were not asked for a while. */
   sweep(): void;
 }
 
-interface Page {
+interface CachedHealth {
   health: ReadHealth | null;
   answeredAt: number;
   failure: string | null;
@@ -29,7 +29,7 @@ interface Page {
 /** Objects that share a server and are reconciled together share one answer. */
 const SHARE_MS = 1_000;
 
-export function createEvidenceBook({
+export function createPodHealthCache({
   client,
   clock,
   staleMs,
@@ -38,52 +38,52 @@ export function createEvidenceBook({
   readonly clock: Clock;
   /** How long an answer is valid while the pod does not answer, milliseconds. */
   readonly staleMs: number;
-}): EvidenceBook {
-  const pages = new Map<string, Page>();
+}): PodHealthCache {
+  const cache = new Map<string, CachedHealth>();
 
-  const pageOf = (origin: string): Page => {
-    const known = pages.get(origin);
+  const cachedOf = (origin: string): CachedHealth => {
+    const known = cache.get(origin);
     if (known !== undefined) return known;
-    const page: Page = {
+    const cached: CachedHealth = {
       health: null,
       answeredAt: -Infinity,
       failure: null,
       asking: null,
       askedAt: -Infinity,
     };
-    pages.set(origin, page);
-    return page;
+    cache.set(origin, cached);
+    return cached;
   };
 
-  const request = async (origin: string, page: Page): Promise<void> => {
-    page.askedAt = clock.monotonic();
+  const request = async (origin: string, cached: CachedHealth): Promise<void> => {
+    cached.askedAt = clock.monotonic();
     try {
-      page.health = await client.health(origin);
-      page.answeredAt = clock.monotonic();
-      page.failure = null;
+      cached.health = await client.health(origin);
+      cached.answeredAt = clock.monotonic();
+      cached.failure = null;
     } catch (error) {
-      page.failure = messageOf(error);
+      cached.failure = messageOf(error);
     } finally {
-      page.asking = null;
+      cached.asking = null;
     }
   };
 
-  const ask = async (pod: ServerPod): Promise<PodEvidence> => {
+  const ask = async (pod: ServerPod): Promise<PodHealth> => {
     const { origin } = pod;
-    const page = pageOf(origin);
-    if (page.asking === null && clock.monotonic() - page.askedAt >= SHARE_MS) {
-      page.asking = request(origin, page);
+    const cached = cachedOf(origin);
+    if (cached.asking === null && clock.monotonic() - cached.askedAt >= SHARE_MS) {
+      cached.asking = request(origin, cached);
     }
-    await page.asking;
-    const isFresh = clock.monotonic() - page.answeredAt <= staleMs;
-    return { ...pod, health: isFresh ? page.health : null, failure: page.failure };
+    await cached.asking;
+    const isFresh = clock.monotonic() - cached.answeredAt <= staleMs;
+    return { ...pod, health: isFresh ? cached.health : null, failure: cached.failure };
   };
 
   return {
     ask: async (pods) => await Promise.all(pods.map(ask)),
     sweep: () => {
       const now = clock.monotonic();
-      for (const [origin, page] of pages) if (now - page.askedAt > 2 * staleMs) pages.delete(origin);
+      for (const [origin, cached] of cache) if (now - cached.askedAt > 2 * staleMs) cache.delete(origin);
     },
   };
 }
