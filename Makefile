@@ -14,8 +14,9 @@ ROUNDS ?= 7
 paths = PATH="$$bin:$$PWD/node_modules/.bin:$$PATH" NODE_COMPILE_CACHE="$$PWD/.tools/compile-cache" \
 	UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=262144
 # For the programs, not for the tools, which are slower with it: V8's space for new objects stays at 1 MiB instead of 16, and the
-# rest of the heap is collected when it has doubled, not when it has quadrupled. The image and the tests set the same.
-node_options = NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024"
+# rest of the heap is collected when it has doubled, not when it has quadrupled. Modules are not looked up as links. The image and
+# the tests set the same.
+node_options = NODE_OPTIONS="--max-semi-space-size=1 --max-old-space-size=1024 --preserve-symlinks"
 run_tools = bin=$$(scripts/setup.sh production) && export $(paths)
 dev_tools = bin=$$(scripts/setup.sh development) && export $(paths)
 

@@ -34,6 +34,8 @@ const file = await open(import.meta.filename);
 await pool.hashFile(file.fd, { blocks: false, extra: [] });
 await file.close();
 await pool.close();
+// The server loads it with the first request of an administrator.
+await import('http-proxy-middleware');
 // The HTTP client loads its parser with its first connection.
 const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
 await once(server, 'listening');

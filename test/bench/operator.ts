@@ -51,7 +51,7 @@ async function resting(
 ): Promise<BenchRow[]> {
   const namespace = await world.createNamespace();
   await world.expose(namespace, 'slipway', [fake]);
-  const operator = await world.startOperator(namespace, { args: DEFAULTS, atEnd });
+  const operator = await world.startOperator(namespace, { args: DEFAULTS, measuresMemory: true, atEnd });
   await applyMany(world, namespace, count);
   await untilReady(operator, count);
   await new Promise((resolve) => setTimeout(resolve, options.quick ? 1_000 : AT_REST_MS));
@@ -90,7 +90,7 @@ async function converging(
   await world.expose(namespace, 'slipway', [fake]);
   await applyMany(world, namespace, count);
   const begin = performance.now();
-  const operator = await world.startOperator(namespace, { args: DEFAULTS, atEnd });
+  const operator = await world.startOperator(namespace, { args: DEFAULTS, measuresMemory: true, atEnd });
   await untilReady(operator, count);
   const seconds = (performance.now() - begin) / 1000;
   const resident = await residentMib(operator.pid);

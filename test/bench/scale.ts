@@ -98,7 +98,7 @@ async function startPair(
       sync: { onStart: false },
     }),
   );
-  const daemon = await startSlipway('daemon', ['--config', daemonFile]);
+  const daemon = await startSlipway('daemon', ['--config', daemonFile], { measuresMemory: true });
   const [port = 0, metricsPort = 0] = await findFreePorts(2);
   const serverFile = join(directory, 'server.yaml');
   await writeFile(
@@ -116,7 +116,9 @@ async function startPair(
     }),
     // The log line with the address is at level info. The level above is only for requests.
   );
-  const server = await startSlipway('server', ['--config', serverFile, '--log.level=info']);
+  const server = await startSlipway('server', ['--config', serverFile, '--log.level=info'], {
+    measuresMemory: true,
+  });
   return { daemon, server };
 }
 

@@ -167,7 +167,7 @@ async function timeSlipway(corpus: Corpus, directory: string): Promise<number> {
       sync: { onStart: false },
     }),
   );
-  const daemon = await startSlipway('daemon', ['--config', configuration]);
+  const daemon = await startSlipway('daemon', ['--config', configuration], { measuresMemory: true });
   const started = performance.now();
   const accepted = await fetch(`${daemon.url}/v1/control/sync`, { method: 'POST' });
   const { task_id } = (await accepted.json()) as { task_id: string };

@@ -43,6 +43,7 @@ async function serve(
     fastPath,
     release: { releaseId: 'r1', files: { [SMALL]: small, [BLOCK]: block, [HUGE]: huge } },
     config: { cache: { blockBytes: 8 * MIB }, ...config },
+    measuresMemory: true,
     ...(wrapper === undefined ? {} : { wrapper }),
     ...(atEnd === undefined ? {} : { atEnd }),
   });

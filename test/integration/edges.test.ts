@@ -97,19 +97,26 @@ async function begin(
   return id;
 }
 
-const PATCHED = Buffer.from('{"TextJp":"老师"}');
 const PATCHED_FILE = 'Windows_PatchPack/日本語.json';
 
-/** Publishes a localized release at the origin, whose only patched file is {@link PATCHED_FILE}. */
-async function publishLocalized({ origin }: OriginWithEdges, base: string): Promise<string> {
+/**
+ * Publishes a localized release at the origin, whose only patched file is {@link PATCHED_FILE}.
+ *
+ * @returns its id, and the bytes of that file, which no other test has
+ */
+async function publishLocalized(
+  { origin }: OriginWithEdges,
+  base: string,
+): Promise<{ readonly localizedId: string; readonly patched: Buffer }> {
+  const patched = Buffer.from(`{"TextJp":"老师","Release":"${base}"}`);
   const exchange = join(origin.directory, 'data', 'exchange');
   await mkdir(exchange, { recursive: true });
-  await writeFile(join(exchange, 'patched.json'), PATCHED);
+  await writeFile(join(exchange, 'patched.json'), patched);
   const entry = {
     destination: PATCHED_FILE,
     file: 'patched.json',
-    blake3: blake3Hex(PATCHED),
-    size: PATCHED.length,
+    blake3: blake3Hex(patched),
+    size: patched.length,
   };
   const manifest = { base_release_id: base, entries: [entry] };
   await writeFile(join(exchange, 'patches.json'), JSON.stringify(manifest));
@@ -120,7 +127,7 @@ async function publishLocalized({ origin }: OriginWithEdges, base: string): Prom
     // A test before can have withdrawn the channel.
     args: ['resume=true'],
   });
-  return `${base}-l1`;
+  return { localizedId: `${base}-l1`, patched };
 }
 
 /** Changes the bytes of an object on the volume of a system, and lets its daemon find that. */
@@ -250,9 +257,9 @@ describe('an edge', () => {
     const parts = await shared();
     const { world, edge } = parts;
     const id = await begin(parts);
-    const localizedId = await publishLocalized(world, id);
+    const { localizedId, patched } = await publishLocalized(world, id);
     await until(
-      async () => Buffer.compare(PATCHED, asBuffer(await bytesOf(edge, localizedId, PATCHED_FILE))) === 0,
+      async () => Buffer.compare(patched, asBuffer(await bytesOf(edge, localizedId, PATCHED_FILE))) === 0,
     );
     expect(await bytesOf(edge, localizedId, MOVIE)).toEqual(FILES.get(MOVIE));
     expect(filesAsked(world).filter((path) => path.includes(localizedId))).toHaveLength(1);
@@ -289,18 +296,18 @@ describe('an edge', () => {
     const { world, edge } = parts;
     const id = await begin(parts);
     await untilToldOfCopy(edge, ', which offers no release of it');
-    const localizedId = await publishLocalized(world, id);
+    const { localizedId, patched } = await publishLocalized(world, id);
     await until(async () => Buffer.isBuffer(await bytesOf(edge, localizedId, PATCHED_FILE)));
-    await damage(edge, PATCHED);
-    const copy = objectPath(edge.snapshotRoot, blake3Hex(PATCHED));
-    await until(async () => (await readFile(copy)).equals(PATCHED));
+    await damage(edge, patched);
+    const copy = objectPath(edge.snapshotRoot, blake3Hex(patched));
+    await until(async () => (await readFile(copy)).equals(patched));
     await until(async () => Buffer.isBuffer(await bytesOf(edge, localizedId, PATCHED_FILE)));
 
-    await damage(world.origin, PATCHED);
+    await damage(world.origin, patched);
     const late = await world.startEdge();
     await untilServed(late, id);
     await untilToldOfCopy(late, `; the origin has damaged files of localized release ${localizedId}`);
-    await heal(world.origin, PATCHED);
+    await heal(world.origin, patched);
     await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'the end of the test' });
   });
 
@@ -432,11 +439,27 @@ function changingJson(
   };
 }
 
-describe('a new edge', () => {
-  const origin = reusedFixture(async (atEnd) => await startOrigin({ id: 'r1', files: FILES }, {}, {}, atEnd));
+/** An origin without edges, for tests that start their own ones. */
+const origin = reusedFixture(
+  async (atEnd) =>
+    await startOrigin({ id: newId(), files: FILES }, { attestation: { ttlSeconds: 3600 } }, {}, atEnd),
+);
 
+/** Publishes a release at the origin without edges, and forgets what the tests before did. */
+async function beginWithoutEdges(
+  files: ReadonlyMap<string, Buffer> = FILES,
+): Promise<{ readonly world: OriginWithEdges; readonly id: string }> {
+  const world = await origin();
+  Object.assign(world.proxy, { change: null, isDown: false });
+  const id = newId();
+  await world.publish(id, files);
+  world.proxy.seen.length = 0;
+  return { world, id };
+}
+
+describe('a new edge', () => {
   it('is not ready, and serves nothing, until it is whole', async () => {
-    const world = await origin();
+    const { world, id } = await beginWithoutEdges();
     // A refusal, which is not tried again.
     world.proxy.change = (answer) => {
       if (answer.path.includes('Opening')) answer.status = 400;
@@ -450,28 +473,26 @@ describe('a new edge', () => {
       503,
       expect.objectContaining({ distributable: false, release_id: null }),
     ]);
-    for (const destination of FILES.keys()) expect(await bytesOf(edge, 'r1', destination)).toBe(503);
+    for (const destination of FILES.keys()) expect(await bytesOf(edge, id, destination)).toBe(503);
     world.proxy.change = null;
     await edge.succeed('sync');
-    await untilServed(edge, 'r1');
+    await untilServed(edge, id);
     await expectSame(edge, world.origin, FILES);
     await expectVerified(world, edge);
   });
 
   it('copies the earlier releases that its origin retains', async () => {
-    const world = await origin();
-    Object.assign(world.proxy, { change: null });
-    await world.publish('r2', NEXT);
-    world.proxy.seen.length = 0;
+    const { id: earlier } = await beginWithoutEdges();
+    const { world, id } = await beginWithoutEdges(NEXT);
     const edge = await world.startEdge();
-    await untilServed(edge, 'r2');
-    await until(async () => Buffer.isBuffer(await bytesOf(edge, 'r1', EXCEL)));
-    expect(await bytesOf(edge, 'r1', EXCEL)).toEqual(FILES.get(EXCEL));
+    await untilServed(edge, id);
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, earlier, EXCEL)));
+    expect(await bytesOf(edge, earlier, EXCEL)).toEqual(FILES.get(EXCEL));
     // The two releases share all other objects.
     expect(filesAsked(world)).toHaveLength(FILES.size + 1);
     const none = await world.startEdge({ daemon: { retention: { retainedCount: 0, retainedSeconds: 0 } } });
-    await untilServed(none, 'r2');
-    expect(await bytesOf(none, 'r1', EXCEL)).toBe(404);
+    await untilServed(none, id);
+    expect(await bytesOf(none, earlier, EXCEL)).toBe(404);
   });
 });
 
@@ -620,12 +641,10 @@ describe('an origin that lies', () => {
   });
 });
 
-// The last one: the shared edge then waits before it asks the origin again.
 describe('an edge without its origin', () => {
   it('serves for as long as it may, and not longer', async () => {
-    const parts = await shared();
-    const { world } = parts;
-    const id = await begin(parts);
+    // Edges that several tests share would wait before they ask the origin again.
+    const { world, id } = await beginWithoutEdges();
     const edge = await world.startEdge({
       slipway: { maxAttestationAgeSeconds: 15 },
       daemon: { attestation: { ttlSeconds: 10 } },

@@ -73,21 +73,23 @@ async function untilLogged({ daemon }: TestSystem, code: string): Promise<void> 
 }
 
 describe('an upstream of game clients', () => {
-  /** Each test ends with a served release. */
+  /** Each test publishes roots of its own, and ends with a served release. */
   const opened = reusedFixture(async (atEnd) => await startGameUpstream(false, atEnd));
 
   it('is refused if its catalog is damaged, or a file is not what the catalog states', async () => {
     const { system, upstream, publish } = await opened();
-    await system.untilReady(true);
-    publish('r91_two');
-    const catalog = 'r91_two/Windows_PatchPack/BundlePackingInfo.bytes';
+    const sound = publish('r89_sound');
+    await system.succeed('sync');
+    await expect.poll(async () => (await system.untilReady(true)).release_id).toBe('r89_sound');
+    publish('r89_damaged');
+    const catalog = 'r89_damaged/Windows_PatchPack/BundlePackingInfo.bytes';
     const whole = upstream.files.get(catalog) ?? Buffer.alloc(0);
     upstream.files.set(catalog, whole.subarray(0, whole.length - 9));
     const damaged = await system.run('sync');
     expect(damaged).toMatchObject({ status: 'failed', failure_code: 'catalog_invalid' });
     expect(damaged.failure_reason).toMatch(/BundlePackingInfo\.bytes is damaged .* \(at byte [0-9]+\)/);
     upstream.files.set(catalog, whole);
-    const file = 'r91_two/MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip';
+    const file = 'r89_damaged/MediaResources-Windows/GameData/Audio/VOC_JP/JP_X.zip';
     const bytes = Buffer.from(upstream.files.get(file) ?? []);
     bytes.writeUInt8(bytes.readUInt8(9) ^ 1, 9);
     upstream.files.set(file, bytes);
@@ -96,8 +98,8 @@ describe('an upstream of game clients', () => {
       failure_code: 'digest_mismatch',
       failure_reason: expect.stringContaining('crc32') as string,
     });
-    expect((await system.untilReady(true)).release_id).toBe('r90_one');
-    await downloadAsClient(system, generateGameRoot('r90_one', PLATFORMS));
+    expect((await system.untilReady(true)).release_id).toBe('r89_sound');
+    await downloadAsClient(system, sound);
   });
 
   it('changes its document without a new release; a client that began early finishes on a day with many roots', async () => {

@@ -14,6 +14,7 @@ import { RELEASE_FAILPOINTS } from '../../src/releases/jobs/release-failpoints.t
 import type { AttestationStatement } from '../../src/domain/verdict/attestation.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { attestedFiles, type AttestedFiles } from '../support/attested-files.ts';
+import { FAST_ARGUMENTS } from '../support/image-node-options.ts';
 import { campaignSize, isLong } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -67,7 +68,7 @@ async function run(folder: string, version: number, { kind, place = '', changes 
     'b.txt': { さようなら: `再见 ${version}` },
   };
   await writeFile(join(folder, 'next.json'), JSON.stringify({ official: OFFICIAL, translations }));
-  const child = spawn(process.execPath, [CHILD, folder, kind, place], {
+  const child = spawn(process.execPath, [...FAST_ARGUMENTS, CHILD, folder, kind, place], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../demo/game/seeded-random.ts';
 import { runVerify } from '../../src/cli/verify/verify.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
@@ -149,18 +149,17 @@ describe('the localized channel', () => {
     expect(await runVerify([system.snapshotRoot, '--keys', key], io)).toBe(0);
     expect(text).toContain('localized r1-l1: files: 1 patched, 2 as in its base, the official release r1\n');
   });
-});
 
-describe('a new official release', () => {
-  beforeAll(async () => {
+  it('is withdrawn by a new official release with a reason, and comes back with its own', async () => {
     const { system, upstream } = started();
-    const files = new Map([...OFFICIAL, ['TableBundles/Text.csv', Buffer.from('Id,Text\n1,こんばんは\n')]]);
+    // No object is new: the other tests count them.
+    const files = new Map([
+      ...OFFICIAL,
+      ['TableBundles/Text.csv', OFFICIAL.get('MediaResources/voice.ogg') ?? PATCHED],
+    ]);
     await writeReleaseTree(upstream, { id: 'r2', files, serverInfo: SERVER_INFO });
-    await system.run('sync');
+    await system.succeed('sync');
     await until(async () => (await answer('/v1/distribution')).body['release_id'] === 'r2');
-  });
-
-  it('withdraws the localized channel with a reason, while its bytes stay reachable', async () => {
     const refused = await answer('/v1/distribution?channel=localized');
     expect(refused).toMatchObject({
       http: 409,
@@ -175,13 +174,17 @@ describe('a new official release', () => {
     expect((await answer('/v1/distribution?channel=localized&release_id=r1-l1')).body).toMatchObject({
       release_id: 'r1-l1',
     });
-  });
-
-  it('moves those to the official release who take the localized one only if there is one', async () => {
+    // Those that take the localized release only if there is one get the official one.
     expect((await answer('/v1/server-info')).body).toEqual({
       AddressablesCatalogUrlRoot: `${started().system.serverUrl}/${CDN_HOST}/r2`,
     });
     expect((await answer('/v1/launcher/bootstrap')).body).toMatchObject({ source: `/${CDN_HOST}/r2` });
+
+    await writeReleaseTree(upstream, { id: 'r1', files: OFFICIAL, serverInfo: SERVER_INFO });
+    await system.succeed('sync');
+    await until(
+      async () => (await answer('/v1/distribution?channel=localized')).body['release_id'] === 'r1-l1',
+    );
   });
 });
 

@@ -50,11 +50,12 @@ const OLD = new Map<string, Buffer>([
 
 interface World {
   readonly system: TestSystem;
-  readonly upstream: string;
   readonly tokenFile: string;
   readonly report: (path: string) => Promise<Record<string, unknown> & { items: Record<string, unknown>[] }>;
-  /** Waits until the reports show a release, and the run that indexed it has ended. */
-  readonly untilIndexed: (releaseId: string) => Promise<void>;
+  /** Waits until the reports show the release, and the run that indexed it has ended. */
+  readonly untilIndexed: () => Promise<void>;
+  /** Publishes these files under a new id unless they are published, and waits until they are indexed. @returns the id */
+  readonly indexed: (files: ReadonlyMap<string, Buffer>) => Promise<string>;
 }
 
 async function world(
@@ -79,14 +80,25 @@ async function world(
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
     return parseJsonExact(text) as never;
   };
-  const untilIndexed = async (releaseId: string): Promise<void> => {
+  let published = { number: 1, files };
+  const untilIndexed = async (): Promise<void> => {
     await until(async () => {
       const { release_id: id, last_run: run } = await report('status');
-      return id === releaseId && (run as { status: string } | null)?.status === 'succeeded';
+      return id === `r${published.number}` && (run as { status: string } | null)?.status === 'succeeded';
     });
   };
+  const indexed: World['indexed'] = async (wanted) => {
+    const id = `r${published.number + (published.files === wanted ? 0 : 1)}`;
+    if (published.files !== wanted) {
+      published = { number: published.number + 1, files: wanted };
+      await writeReleaseTree(upstream, { id, files: wanted });
+      await system.succeed('sync');
+    }
+    await untilIndexed();
+    return id;
+  };
   await system.untilReady(true);
-  return { system, upstream, tokenFile, report, untilIndexed };
+  return { system, tokenFile, report, untilIndexed, indexed };
 }
 
 interface ParseRun {
@@ -97,21 +109,20 @@ interface ParseRun {
 }
 
 describe('the text of a release', () => {
-  /** Each test waits until the index is whole again; the last one publishes other releases. */
+  /** Each test begins with the release that it names, and leaves the index whole. */
   const shared = reusedFixture(
     async (atEnd) => await world(OLD, { retention: { retainedCount: 0, retainedSeconds: 0 } }, atEnd),
   );
 
   it('is indexed after a sync, and shown by the reports with exact ids', async () => {
-    const { report, untilIndexed, system } = await shared();
-    await untilIndexed('r1');
+    const { report, indexed, system } = await shared();
+    const id = await indexed(OLD);
     expect(await report('status')).toMatchObject({
       containers: 4,
       by_parse_status: { parsed: 3, failed: 1 },
       units: 9,
       errors: 1,
       errors_by_code: { json_invalid: 1 },
-      carry_over: null,
       last_run: { status: 'succeeded' },
     });
     const units = await report('text-units?limit=1000');
@@ -126,7 +137,7 @@ describe('the text of a release', () => {
       'はい',
       'いいえ',
     ]);
-    expect(units).toMatchObject({ total: 9, release_id: 'r1' });
+    expect(units).toMatchObject({ total: 9, release_id: id });
     const exact = await report(`text-units?path_id=${PATH_ID}`);
     expect(exact.items.map((item) => [item['path_id'], item['field_path']])).toEqual([
       [PATH_ID, 'm_TableData[0].m_Localized'],
@@ -152,8 +163,8 @@ describe('the text of a release', () => {
   });
 
   it('is made again when the index is deleted or damaged', async () => {
-    const { report, untilIndexed, system } = await shared();
-    await untilIndexed('r1');
+    const { report, untilIndexed, indexed, system } = await shared();
+    await indexed(OLD);
     const index = join(system.directory, 'data', 'index.db');
     for (const damage of [
       async () => await rm(index),
@@ -167,15 +178,15 @@ describe('the text of a release', () => {
       );
       await damage().catch(() => undefined);
       await system.startDaemon();
-      await untilIndexed('r1');
+      await untilIndexed();
       expect((await report('status'))['units']).toBe(9);
       await system.untilReady(true);
     }
   });
 
   it('is made again by itself when the index is deleted or damaged while the daemon runs', async () => {
-    const { report, untilIndexed, system } = await shared();
-    await untilIndexed('r1');
+    const { report, untilIndexed, indexed, system } = await shared();
+    await indexed(OLD);
     const index = join(system.directory, 'data', 'index.db');
     for (const lose of [
       async () => await rm(index),
@@ -191,7 +202,7 @@ describe('the text of a release', () => {
         expect.stringContaining('deleted or replaced while the daemon ran'),
       ]);
       await until(async () => (await report('text-units').catch(() => null))?.['total'] === 9);
-      await untilIndexed('r1');
+      await untilIndexed();
       expect((await report('status'))['replaced']).not.toBeNull();
     }
     const isLogged = (line: string): boolean => line.includes('the parse index was replaced');
@@ -215,7 +226,7 @@ describe('the text of a release', () => {
     const full = await ctl(['parse', '--full', ...url]);
     expect([full.code, full.out]).toEqual([0, expect.stringContaining('"parsed":4,"reused":0')]);
     expect(full.out).toContain('parse-full');
-    expect((await report('status'))['units']).toBe(9);
+    expect(await report('status')).toMatchObject({ units: 9, carry_over: null });
   });
 
   it('continues after a kill without parsing finished containers again', async () => {
@@ -240,7 +251,7 @@ describe('the text of a release', () => {
     const finished = await until(async () => (await runs())[0]?.progress?.done || null);
     await system.daemon.kill();
     await system.startDaemon();
-    await untilIndexed('r1');
+    await untilIndexed();
     await until(async () => (await runs()).every(({ status }) => status === 'succeeded'));
     const [run, ...others] = await runs();
     expect(others).toEqual([]);
@@ -264,12 +275,11 @@ describe('the text of a release', () => {
   });
 
   it('is carried over to the next release, and only what changed is parsed; it leaves with its release', async () => {
-    const { report, untilIndexed, system, upstream, tokenFile } = await shared();
-    await untilIndexed('r1');
+    const { report, indexed, system, tokenFile } = await shared();
+    const first = await indexed(OLD);
     const before = await report('text-units?limit=1000');
-    await writeReleaseTree(upstream, {
-      id: 'r2',
-      files: new Map([
+    const second = await indexed(
+      new Map([
         ...[...OLD].filter(([destination]) => !destination.startsWith('ui_')),
         [
           'Scenario/a.json',
@@ -289,11 +299,9 @@ describe('the text of a release', () => {
           ]),
         ],
       ]),
-    });
-    await system.succeed('sync');
-    await untilIndexed('r2');
+    );
     const status = await report('status');
-    expect(status['carry_over']).toMatchObject({ previous_release_id: 'r1', changed: 1 });
+    expect(status['carry_over']).toMatchObject({ previous_release_id: first, changed: 1 });
     const after = await report('text-units?limit=1000');
     const idOf = ({ items }: typeof after, text: string): unknown =>
       items.find((item) => item['source_text'] === text)?.['unit_id'];
@@ -306,7 +314,7 @@ describe('the text of a release', () => {
       items: { kind: string; result: object | null }[];
     };
     expect(tasks.items.find(({ kind }) => kind === 'parse')?.result).toMatchObject({
-      release_id: 'r2',
+      release_id: second,
       parsed: 1,
       reused: 3,
     });
@@ -314,24 +322,22 @@ describe('the text of a release', () => {
     const run = await ctl(['parse', '--output', 'json', ...url]);
     expect(run.out).toContain('"parsed":0,"reused":4');
     expect(run.code).toBe(0);
-    const page = await ctl(['texts', 'diff', 'r1', 'r2', '--limit', '1', ...url]);
+    const page = await ctl(['texts', 'diff', first, second, '--limit', '1', ...url]);
     expect(page.out).toMatch(/more; --offset 1 shows them/);
-    const rest = await ctl(['texts', 'diff', 'r1', 'r2', '--offset', '1', ...url]);
+    const rest = await ctl(['texts', 'diff', first, second, '--offset', '1', ...url]);
     expect(rest.out).not.toContain('more;');
     expect(rest.out.split('\n')).not.toContain(page.out.split('\n')[1]);
-    const difference = await ctl(['texts', 'diff', 'r1', 'r2', ...url]);
+    const difference = await ctl(['texts', 'diff', first, second, ...url]);
     expect(difference.out).toMatch(/changed\s.*さようなら.*またね/);
     expect(difference.code).toBe(0);
 
-    await writeReleaseTree(upstream, { id: 'r3', files: new Map([['a.txt', Buffer.from('あ')]]) });
-    await system.succeed('sync');
-    await untilIndexed('r3');
-    expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).out).toContain('differences');
-    await system.succeed('release-cleanup', { id: 'r1' });
+    const third = await indexed(new Map([['a.txt', Buffer.from('あ')]]));
+    expect((await ctl(['texts', 'diff', first, second, ...url])).out).toContain('differences');
+    await system.succeed('release-cleanup', { id: first });
     await until(async () =>
-      (await ctl(['texts', 'diff', 'r1', 'r2', ...url])).err.includes('was not compared with r1'),
+      (await ctl(['texts', 'diff', first, second, ...url])).err.includes(`was not compared with ${first}`),
     );
-    expect((await ctl(['texts', 'diff', 'r1', 'r2', ...url])).code).toBe(1);
-    expect((await ctl(['texts', 'diff', 'r2', 'r3', ...url])).out).toContain('differences');
+    expect((await ctl(['texts', 'diff', first, second, ...url])).code).toBe(1);
+    expect((await ctl(['texts', 'diff', second, third, ...url])).out).toContain('differences');
   });
 });

@@ -14,6 +14,7 @@ import { createHashPool } from '../../src/platform/hashing/hash-pool.ts';
 import { loadManifest } from '../../src/snapshot/manifest/manifest-loader.ts';
 import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
 import { SNAPSHOT_FAILPOINTS, STAGING_FAILPOINT } from '../../src/snapshot/volume/snapshot-failpoints.ts';
+import { FAST_ARGUMENTS } from '../support/image-node-options.ts';
 import { crashFiles } from '../support/crash-files.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -50,7 +51,7 @@ interface Run {
 }
 
 async function run(folder: string, place?: Place): Promise<Run> {
-  const child = spawn(process.execPath, [CHILD, folder, ...(place ?? [])], {
+  const child = spawn(process.execPath, [...FAST_ARGUMENTS, CHILD, folder, ...(place ?? [])], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const output = text(child.stdout);

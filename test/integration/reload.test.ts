@@ -83,7 +83,7 @@ async function readyz({
 }
 
 describe('a change of settings without a restart', () => {
-  /** Each test leaves it served with any keys; the last one changes its release and its token. */
+  /** Each test leaves it served with any keys and any release, and the other settings as they were. */
   const reloaded = reusedFixture(servedSystem);
 
   it('rotates the signing key on both sides, and stays ready', async () => {
@@ -112,11 +112,14 @@ describe('a change of settings without a restart', () => {
     });
     await untilVersion((both.body['result'] as { attestation_version: number }).attestation_version);
 
+    const before = system.server.lines.length;
     await system.distrustOthers('second');
     await until(() =>
-      system.server.lines.some(
-        (line) => line.includes('the trusted public keys have changed') && line.includes('"removed":["'),
-      ),
+      system.server.lines
+        .slice(before)
+        .some(
+          (line) => line.includes('the trusted public keys have changed') && line.includes('"removed":["'),
+        ),
     );
     expect((await readyz(system)).distributable).toBe(true);
     await system.configure((config) => {
@@ -222,6 +225,7 @@ describe('a change of settings without a restart', () => {
     const other = await temporaryDirectory();
     await writeReleaseTree(other, { id: 'r91_two', files: sampleFiles() });
     const tokenFile = await writeTokenFile('a-shared-canary-token');
+    const good = await readFile(system.daemonConfiguration, 'utf8');
     await system.configure((config) => {
       config['upstream'] = { kind: 'directory', directory: { path: other } };
       config['log'] = { level: 'error' };
@@ -256,5 +260,14 @@ describe('a change of settings without a restart', () => {
     const lines = system.daemon.lines.slice(0, system.daemon.lines.findIndex(isReloaded));
     expect(lines.filter((line) => line.includes('r91_two'))).toEqual([]);
     expect((await system.reload()).status).toBe(401);
+
+    await writeFile(system.daemonConfiguration, good);
+    const restored = await fetch(`${system.daemonUrl}/v1/control/reload`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer a-shared-canary-token' },
+    });
+    expect(restored.status).toBe(202);
+    const { result } = (await restored.json()) as { result: { attestation_version: number } };
+    await until(async () => ((await readyz(system)).attestation?.version ?? 0) >= result.attestation_version);
   });
 });

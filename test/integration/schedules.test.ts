@@ -8,6 +8,7 @@ import { parse, stringify } from 'yaml';
 import { createRandom } from '../../demo/game/seeded-random.ts';
 import { openDatabase } from '../../src/engine/database/database.ts';
 import type { Schedule } from '../../src/engine/schedules/schedule.ts';
+import { FAST_ARGUMENTS } from '../support/image-node-options.ts';
 import { campaignSize, campaignTimeout } from '../support/long.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
@@ -110,7 +111,9 @@ describe('a schedule of a real daemon', () => {
     const database = openDatabase(path);
     database.prepare(`UPDATE schedule SET enabled = 1`).run();
     database.close();
-    const child = spawn(process.execPath, [CHILD, path, 'once'], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(process.execPath, [...FAST_ARGUMENTS, CHILD, path, 'once'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
     expect(stored(system, 'once')).toEqual({ runs: 0, tasks: 0 });
     await system.startDaemon();

@@ -4,6 +4,7 @@ import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
+import { FAST_ARGUMENTS } from '../support/image-node-options.ts';
 import { blockListOf } from '../support/block-list-of.ts';
 import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
@@ -24,7 +25,9 @@ interface Published {
 /** Publishes a release in its own process, which dies at the failpoint. Returns the signal that ended it. */
 async function publish(root: string, version: number, failpoint?: string): Promise<NodeJS.Signals | null> {
   const args = [CHILD, root, `r${version}`, String(version), ...(failpoint === undefined ? [] : [failpoint])];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(process.execPath, [...FAST_ARGUMENTS, ...args], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   if (code !== null) expect(code).toBe(0);
   return signal;

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeReleaseTree } from '../support/release-tree.ts';
@@ -19,12 +19,13 @@ interface Health {
 
 interface World {
   readonly system: TestSystem;
-  readonly upstream: string;
+  /** Publishes a release, and waits until its tasks are built. @returns its id */
+  readonly publish: (files: Readonly<Record<string, Buffer>>) => Promise<string>;
   readonly get: (path: string) => Promise<{ status: number; body: Record<string, unknown> }>;
   readonly tasksOf: (releaseId: string) => Promise<Record<string, unknown>[]>;
 }
 
-/** The tests leave the tasks of some release; the last one loses them. */
+/** Each test publishes releases of its own, and leaves the tasks of some release. */
 const world = reusedFixture(async (atEnd): Promise<World> => {
   const tokenFile = await writeTokenFile(TOKEN, atEnd);
   const upstream = join(await temporaryDirectory(atEnd), 'upstream');
@@ -48,24 +49,39 @@ const world = reusedFixture(async (atEnd): Promise<World> => {
       string,
       unknown
     >[];
-  return { system, upstream, get, tasksOf };
+  let releases = 1;
+  const publish: World['publish'] = async (files) => {
+    releases += 1;
+    const id = `r${releases}`;
+    await writeReleaseTree(upstream, { id, files: new Map(Object.entries(files)) });
+    await system.succeed('sync');
+    await until(async () => (await tasksOf(id)).length === Object.keys(files).length);
+    return id;
+  };
+  return { system, publish, get, tasksOf };
 });
+
+/** Waits until some tasks are built. */
+async function untilBuilt(get: World['get']): Promise<void> {
+  await until(async () => Number((await get('translation/tasks')).body['total']) > 0);
+}
 
 describe('translation tasks of a running system', () => {
   it('keep their ids when the same release is parsed again', async () => {
-    const { system, get, tasksOf } = await world();
+    const { system, publish, get, tasksOf } = await world();
+    const id = await publish({ 'same.json': table('いち', 'に') });
     const built = async (after: unknown): Promise<unknown> => {
       const { body } = await get('parse/text-units');
       const isBuilt = (body['translations'] as { tasks_built?: boolean } | undefined)?.tasks_built === true;
       return isBuilt && body['generation'] !== after ? body['generation'] : null;
     };
     const generation = await until(async () => await built(null));
-    const before = await tasksOf('r1');
+    const before = await tasksOf(id);
     const again = { id: 'again', group: 'parse', action: 'parse', delay_seconds: 3600 };
     await system.control('schedule-add', again);
     await system.control('schedule-run', { id: 'again' });
     await until(async () => await built(generation));
-    expect(await tasksOf('r1')).toEqual(before);
+    expect(await tasksOf(id)).toEqual(before);
     const { body } = await get('parse/text-units');
     expect(body['items']).toMatchObject([
       { carried_by: null, translation: { carried_by: null } },
@@ -74,19 +90,13 @@ describe('translation tasks of a running system', () => {
   });
 
   it('are built after a release was parsed, and replaced by those of the next one', async () => {
-    const { system, upstream, get, tasksOf } = await world();
-    await until(async () => (await tasksOf('r1')).length === 1);
-    expect(await tasksOf('r1')).toMatchObject([
+    const { publish, get, tasksOf } = await world();
+    const first = await publish({ 'a.json': table('おはよう', 'さようなら') });
+    expect(await tasksOf(first)).toMatchObject([
       { destination: 'a.json', status: 'pending', worker_status: 'idle', unit_counts: { untranslated: 2 } },
     ]);
-    const files = new Map([
-      ['a.json', table('おはよう', 'さようなら', 'またね')],
-      ['b.json', table('はい')],
-    ]);
-    await writeReleaseTree(upstream, { id: 'r2', files });
-    await system.succeed('sync');
-    await until(async () => (await tasksOf('r2')).length === 2);
-    expect(await tasksOf('r1')).toMatchObject([{ status: 'superseded' }]);
+    await publish({ 'a.json': table('おはよう', 'さようなら', 'またね'), 'b.json': table('はい') });
+    expect(await tasksOf(first)).toMatchObject([{ status: 'superseded' }]);
     const { body } = await get('diagnostics');
     expect(body['checks']).toContainEqual(
       expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 5' }),
@@ -94,8 +104,8 @@ describe('translation tasks of a running system', () => {
   });
 
   it('are unavailable with a damaged database, which is left as it is, while the rest works', async () => {
-    const { system, get, tasksOf } = await world();
-    await until(async () => (await tasksOf('r1')).length === 1);
+    const { system, get } = await world();
+    await untilBuilt(get);
     await system.daemon.stop();
     const path = join(system.directory, 'data', 'translation.db');
     const sound = await readFile(path);
@@ -103,7 +113,7 @@ describe('translation tasks of a running system', () => {
     await writeFile(path, damaged);
     await system.startDaemon();
     await system.untilReady(true);
-    expect((await get('parse/status')).body['release_id']).toMatch(/^r[12]$/);
+    expect((await get('parse/status')).body['release_id']).toMatch(/^r\d+$/);
     const refused = await get('translation/tasks');
     expect(refused).toMatchObject({ status: 503, body: { code: 'backend_unavailable' } });
     expect(refused.body['detail']).toContain('translation');
@@ -124,13 +134,13 @@ describe('translation tasks of a running system', () => {
   });
 
   it('are missed by the state of the service without a question, and nothing empty takes their place', async () => {
-    const { system, get, tasksOf } = await world();
-    await until(async () => (await tasksOf('r1')).length === 1);
+    const { system, get } = await world();
+    await untilBuilt(get);
     await system.daemon.stop();
     const data = join(system.directory, 'data');
-    for (const name of await readdir(data)) {
-      if (name.startsWith('translation.db')) await rm(join(data, name));
-    }
+    const lost = (await readdir(data)).filter((name) => name.startsWith('translation.db'));
+    const folder = await temporaryDirectory();
+    for (const name of lost) await rename(join(data, name), join(folder, name));
     await system.startDaemon();
     const service = await until(async () => {
       const health = (await (await fetch(`${system.serverUrl}/healthz`)).json()) as Health;
@@ -142,5 +152,9 @@ describe('translation tasks of a running system', () => {
     });
     expect((await get('translation/tasks')).body['detail']).toContain('was there before and is missing now');
     expect(await readdir(data)).not.toContain('translation.db');
+    await system.daemon.stop();
+    for (const name of lost) await rename(join(folder, name), join(data, name));
+    await system.startDaemon();
+    await until(async () => (await get('translation/tasks')).status === 200);
   });
 });

@@ -5,13 +5,14 @@ import { resolve } from 'node:path';
 export const IMAGE_NODE_OPTIONS = readOptions();
 
 /**
- * The same with more room for new objects, with which a program starts in two thirds of the processor time. For tests that do
- * not measure memory.
+ * The same as arguments, with more room for new objects than users have, from the first one on: a program then starts in two thirds
+ * of the processor time. For tests that do not measure memory. Programs with the same arguments share what Node has compiled.
  */
-export const FAST_NODE_OPTIONS = IMAGE_NODE_OPTIONS.replace(
-  /--max-semi-space-size=\d+/,
+export const FAST_ARGUMENTS: readonly string[] = [
+  ...IMAGE_NODE_OPTIONS.split(' '),
+  '--min-semi-space-size=16',
   '--max-semi-space-size=16',
-);
+];
 
 function readOptions(): string {
   const dockerfile = readFileSync(resolve(import.meta.dirname, '../../Dockerfile'), 'utf8');

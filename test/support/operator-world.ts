@@ -83,6 +83,8 @@ export interface OperatorOptions {
   readonly server?: string;
   /** File with the token; default one with the operator's token. */
   readonly tokenFile?: string;
+  /** Runs it with the heap settings of users. */
+  readonly measuresMemory?: boolean;
   /** By default it stops with the running test. */
   readonly atEnd?: AtEnd;
 }
@@ -218,28 +220,32 @@ async function openOperatorWorld<Plane extends KubeApi>(
         kubeconfig,
         renderKubeconfig(options.server ?? plane.url, plane.ca, tokenFile, namespace),
       );
-      const operator = await startSlipway('operator', [
-        ...(options.args ?? []),
-        `--kubernetes.kubeconfig=${kubeconfig}`,
-        ...(options.args?.some((flag) => flag.startsWith('--watch.namespaces')) === true
-          ? []
-          : [`--watch.namespaces=${namespace}`]),
-        '--pods.hostOverride=127.0.0.1',
-        '--probes.host=127.0.0.1',
-        '--probes.port=0',
-        '--metrics.host=127.0.0.1',
-        '--metrics.port=0',
-        ...withDefaults(options.args ?? [], {
-          '--log.level': 'debug',
-          '--reconcile.intervalSeconds': '0.5',
-          // An operator whose API server is overloaded or stopped for longer than its lease ends.
-          '--election.leaseSeconds': '250',
-          '--election.renewSeconds': '240',
-          // On a busy machine a pod that works may answer after seconds.
-          '--pods.timeoutMs': '30000',
-          '--pods.staleSeconds': '60',
-        }),
-      ]);
+      const operator = await startSlipway(
+        'operator',
+        [
+          ...(options.args ?? []),
+          `--kubernetes.kubeconfig=${kubeconfig}`,
+          ...(options.args?.some((flag) => flag.startsWith('--watch.namespaces')) === true
+            ? []
+            : [`--watch.namespaces=${namespace}`]),
+          '--pods.hostOverride=127.0.0.1',
+          '--probes.host=127.0.0.1',
+          '--probes.port=0',
+          '--metrics.host=127.0.0.1',
+          '--metrics.port=0',
+          ...withDefaults(options.args ?? [], {
+            '--log.level': 'debug',
+            '--reconcile.intervalSeconds': '0.5',
+            // An operator whose API server is overloaded or stopped for longer than its lease ends.
+            '--election.leaseSeconds': '250',
+            '--election.renewSeconds': '240',
+            // On a busy machine a pod that works may answer after seconds.
+            '--pods.timeoutMs': '30000',
+            '--pods.staleSeconds': '60',
+          }),
+        ],
+        { measuresMemory: options.measuresMemory ?? false },
+      );
       (options.atEnd ?? onTestFinished)(async () => {
         operator.signal('SIGCONT');
         await operator.kill();

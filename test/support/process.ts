@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import process from 'node:process';
-import { FAST_NODE_OPTIONS, IMAGE_NODE_OPTIONS } from './image-node-options.ts';
+import { FAST_ARGUMENTS, IMAGE_NODE_OPTIONS } from './image-node-options.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -54,18 +54,15 @@ export async function startSlipway(
     readonly wrapper?: readonly string[];
     /** A script that runs the program in another way. */
     readonly script?: string;
-    /** Runs it with more memory for new objects than users do, so that it starts sooner. */
-    readonly isFast?: boolean;
+    /** Runs it with the heap settings of users; others start it sooner. */
+    readonly measuresMemory?: boolean;
   } = {},
 ): Promise<SlipwayProcess> {
   const [command, ...rest] = [...(options.wrapper ?? []), process.execPath];
-  const child = spawn(command, [...rest, options.script ?? `${ROOT}/cmd/${program}.ts`, ...args], {
+  const heap = options.measuresMemory === true ? [] : FAST_ARGUMENTS;
+  const child = spawn(command, [...rest, ...heap, options.script ?? `${ROOT}/cmd/${program}.ts`, ...args], {
     cwd: ROOT,
-    env: {
-      ...process.env,
-      NODE_OPTIONS: options.isFast === true ? FAST_NODE_OPTIONS : IMAGE_NODE_OPTIONS,
-      ...options.env,
-    },
+    env: { ...process.env, NODE_OPTIONS: IMAGE_NODE_OPTIONS, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];

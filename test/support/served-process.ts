@@ -21,6 +21,8 @@ export interface ServedProcessOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** A command to run the server under, such as `strace` with its arguments. */
   readonly wrapper?: readonly string[];
+  /** Runs it with the heap settings of users. */
+  readonly measuresMemory?: boolean;
   /** By default everything stops with the running test. */
   readonly atEnd?: AtEnd;
   /** Default true; with false the test attests. */
@@ -118,7 +120,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
 }
 
 async function startProcess(
-  { fastPath, config, wrapper }: ServedProcessOptions,
+  { fastPath, config, wrapper, measuresMemory = false }: ServedProcessOptions,
   { directory, store, daemon }: Pick<ServedProcess, 'directory' | 'store' | 'daemon'>,
   atEnd: AtEnd,
 ): Promise<SlipwayProcess> {
@@ -143,11 +145,10 @@ async function startProcess(
       ...config,
     }),
   );
-  const started = await startSlipway(
-    'server',
-    ['--config', configuration],
-    wrapper === undefined ? {} : { wrapper },
-  );
+  const started = await startSlipway('server', ['--config', configuration], {
+    measuresMemory,
+    ...(wrapper === undefined ? {} : { wrapper }),
+  });
   atEnd(async () => {
     await started.kill();
   });

@@ -111,7 +111,7 @@ export async function startSystem(options: SystemOptions): Promise<TestSystem> {
   ): Promise<SlipwayProcess> => {
     const started = await startSlipway(program, ['--config', configuration], {
       ...(wrapper === undefined ? {} : { wrapper }),
-      isFast: options.measuresMemory !== true,
+      ...(options.measuresMemory === undefined ? {} : { measuresMemory: options.measuresMemory }),
     });
     running.add(started);
     void started.exited.then(() => running.delete(started));

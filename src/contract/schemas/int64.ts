@@ -36,12 +36,6 @@ export function int64(bounds: Int64Bounds = {}): z.ZodType<number | bigint> {
     });
 }
 
-/** A 64-bit integer in the form that {@link int64} takes: a number inside ±(2^53 - 1), a bigint beyond. */
-export function int64Value(value: bigint): number | bigint {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
-}
-
 function describeBounds({ min, max }: Int64Bounds): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
   if (min !== undefined) return ` of 64 bits, at least ${min}`;

@@ -67,7 +67,7 @@ export async function startSlipwaySite(
       ...config,
     }),
   );
-  const daemon = await startSlipway('daemon', ['--config', daemonFile], { wrapper });
+  const daemon = await startSlipway('daemon', ['--config', daemonFile], { wrapper, measuresMemory: true });
   const servers = new Set<SlipwayProcess>();
   let generation = 0;
   return {
@@ -93,7 +93,7 @@ export async function startSlipwaySite(
           ...config,
         }),
       );
-      const started = await startSlipway('server', ['--config', file], { wrapper });
+      const started = await startSlipway('server', ['--config', file], { wrapper, measuresMemory: true });
       servers.add(started);
       void started.exited.then(() => servers.delete(started));
       const server = asServer(name, started);

@@ -1,4 +1,4 @@
-import { int64Value } from '../../../contract/schemas/int64.ts';
+import { int64Value } from '../../../domain/int64-value.ts';
 import { foldText } from '../../../domain/glossary/fold.ts';
 import { canonicalScope } from '../../../domain/glossary/scope.ts';
 import type { ReviewStatus } from '../../../domain/glossary/term.ts';

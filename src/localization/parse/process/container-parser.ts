@@ -3,7 +3,8 @@ import type { ContainerJob } from '../container/parse-container.ts';
 import { failedContainer, type ContainerOutcome, type ParsedUnit } from '../container/parsed-container.ts';
 import type { LoadedRules } from '../rules/load-rules.ts';
 import { processNames, type ContainerProcesses } from './container-processes.ts';
-import { type ParseProgram, unpackUnits, type UnitBatch } from './parse-program.ts';
+import type { ParseProgram } from './parse-program.ts';
+import { unpackUnits, type UnitBatch } from './unit-batch.ts';
 
 export interface ContainerParser {
   /**

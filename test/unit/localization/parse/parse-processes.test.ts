@@ -16,7 +16,7 @@ import {
   packUnits,
   unpackUnits,
   type UnitBatch,
-} from '../../../../src/localization/parse/process/parse-program.ts';
+} from '../../../../src/localization/parse/process/unit-batch.ts';
 import { systemClock, type Clock } from '../../../../src/platform/process/clock.ts';
 import { HOSTILE_RULES, hostileContainers } from '../../../support/hostile-containers.ts';
 import { campaignSize } from '../../../support/long.ts';

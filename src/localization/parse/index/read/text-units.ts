@@ -1,4 +1,4 @@
-import { int64Value } from '../../../../contract/schemas/int64.ts';
+import { int64Value } from '../../../../domain/int64-value.ts';
 import type { TextUnitsReport } from '../../../../contract/reports/report-parse.ts';
 import type { z } from 'zod';
 import { findPlaceholders } from '../../../../domain/text/placeholders.ts';
