@@ -29,6 +29,12 @@ export interface DaemonPlace {
   readonly log: LogDestination;
 }
 
+/** The report `release.status`, as far as it is read here. */
+interface ReleaseStatus {
+  readonly official: { readonly release_id: string } | null;
+  readonly attestation: { readonly version: number } | null;
+}
+
 /** A daemon that runs in this process, and that can be killed inside of a write. */
 export class SimulatedDaemon {
   readonly #place: DaemonPlace;
@@ -130,6 +136,11 @@ export class SimulatedDaemon {
     return answer?.status === 200 ? Number(answer.headers.etag?.replaceAll('"', '')) : null;
   }
 
+  /** What it reports of the current releases; `null` when it does not answer. */
+  async releaseStatus(): Promise<ReleaseStatus | null> {
+    return (await this.report('release.status')) as unknown as ReleaseStatus | null;
+  }
+
   async #ask(
     path: string,
     { headers = {}, ...more }: { method?: string; headers?: Record<string, string>; body?: string } = {},
@@ -140,7 +151,9 @@ export class SimulatedDaemon {
     const known = { host: 'localhost', authorization: `Bearer ${token}` };
     const answer = await ask({ socketPath, path, headers: { ...known, ...headers }, ...more });
     // An answer of a process that was killed by then is an answer that nobody got.
-    return this.#crash.isTaken ? null : answer;
+    if (this.#crash.isTaken) return null;
+    if (answer?.status === 500) throw new Error(`${path}: ${answer.body.toString()}`);
+    return answer;
   }
 
   #hit(name: string): void {

@@ -19,7 +19,7 @@ export interface Readiness {
   readonly distributable: boolean;
   readonly reason: string | null;
   readonly release_id: string | null;
-  readonly attestation: { readonly version: number } | null;
+  readonly attestation: { readonly version: number; readonly expires_at: number } | null;
 }
 
 /** The body of `/healthz`, as far as it is read here. */
@@ -28,6 +28,12 @@ export interface Health {
   readonly verdicts: {
     readonly official: { readonly distributable: boolean; readonly reason: string | null };
   };
+}
+
+/** The reason of the official verdict and the state of the service, as the metrics have them. */
+interface StoryOfMetrics {
+  readonly reason: string | null;
+  readonly state: string | null;
 }
 
 /** What a server of the simulation is started with. */
@@ -46,6 +52,7 @@ export class SimulatedServer {
   readonly #place: ServerPlace;
   #trustedKeys: readonly string[];
   #lifecycle: Lifecycle | null = null;
+  #metricsUrl: string | null = null;
 
   constructor(place: ServerPlace, trustedKeys: readonly string[]) {
     this.#place = place;
@@ -79,7 +86,7 @@ export class SimulatedServer {
       shutdown: { propagationDelaySeconds: 0 },
       log: { access: 'none' },
     });
-    const { url } = await startServer(configuration, {
+    const { url, metricsUrl } = await startServer(configuration, {
       clock,
       logger,
       secrets: createSecretMask(),
@@ -90,6 +97,7 @@ export class SimulatedServer {
     });
     this.#lifecycle = lifecycle;
     this.front.target = Number(new URL(url).port);
+    this.#metricsUrl = metricsUrl;
   }
 
   async stop(): Promise<void> {
@@ -116,5 +124,18 @@ export class SimulatedServer {
   async health(): Promise<Health | null> {
     const answer = await this.get('/healthz');
     return answer === null ? null : (JSON.parse(answer.body.toString()) as Health);
+  }
+
+  /** The metrics; `null` when it does not answer. */
+  async metrics(): Promise<StoryOfMetrics | null> {
+    if (this.front.target === null || this.#metricsUrl === null) return null;
+    const { port } = new URL(this.#metricsUrl);
+    const answer = await ask({ port: Number(port), path: '/metrics' });
+    if (answer === null) return null;
+    const text = answer.body.toString();
+    return {
+      reason: /^slipway_verdict\{channel="official",reason="(\w+)"\} 1$/m.exec(text)?.[1] ?? null,
+      state: /^slipway_service_state\{channel="all",state="(\w+)"\} 1$/m.exec(text)?.[1] ?? null,
+    };
   }
 }

@@ -1,0 +1,23 @@
+/**
+ * Makes this process one in which the simulation decides what happens when: imported first, before any module of Slipway. What
+ * would work in a thread of its own then works in this one.
+ */
+import { registerHooks } from 'node:module';
+import process from 'node:process';
+
+// Files are accessed in the order in which they were asked for. Node reads it with the first access.
+process.env['UV_THREADPOOL_SIZE'] = '1';
+
+/** The modules with a substitute in this folder; only the substitute itself gets the real one. */
+const SUBSTITUTES: Readonly<Record<string, string>> = {
+  '/src/platform/threads/thread.ts': new URL('threads.ts', import.meta.url).href,
+};
+
+registerHooks({
+  resolve: (specifier, context, next) => {
+    const resolved = next(specifier, context);
+    const substitute = Object.entries(SUBSTITUTES).find(([path]) => resolved.url.endsWith(path))?.[1];
+    if (substitute === undefined || context.parentURL === substitute) return resolved;
+    return { ...resolved, url: substitute };
+  },
+});
