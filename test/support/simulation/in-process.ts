@@ -1,6 +1,6 @@
 /**
  * Makes this process one in which the simulation decides what happens when: imported first, before any module of Slipway. What
- * would work in a thread of its own then works in this one.
+ * would work in a thread or a process of its own then works in this one.
  */
 import { registerHooks } from 'node:module';
 import process from 'node:process';
@@ -11,6 +11,8 @@ process.env['UV_THREADPOOL_SIZE'] = '1';
 /** The modules with a substitute in this folder; only the substitute itself gets the real one. */
 const SUBSTITUTES: Readonly<Record<string, string>> = {
   '/src/platform/threads/thread.ts': new URL('threads.ts', import.meta.url).href,
+  '/src/platform/isolation/isolated-worker.ts': new URL('isolated-worker.ts', import.meta.url).href,
+  '/src/platform/isolation/serve-jobs.ts': new URL('serve-jobs.ts', import.meta.url).href,
 };
 
 registerHooks({

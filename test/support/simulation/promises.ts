@@ -1,6 +1,7 @@
 import type { Random } from '../../../demo/game/seeded-random.ts';
 import type { ReleaseFiles } from '../release-tree.ts';
 import { checkRange, checkWhole, type ExpectedFile } from './check-bytes.ts';
+import { baseOf } from './localized-releases.ts';
 import type { Readiness } from './simulated-server.ts';
 import type { Site } from './site.ts';
 
@@ -40,13 +41,24 @@ export async function checkSite(site: Site, promises: Promises, random: Random):
   }
 }
 
-/** Whether a site serves a release and says that it is healthy. @returns `null`, or what it says instead */
-export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
+/** Whether a site serves a release. @returns `null`, or what it says instead */
+export async function serves(site: Site, releaseId: string): Promise<string | null> {
   const readiness = await site.server.readiness();
-  const health = await site.server.health();
   const isServed = readiness?.distributable === true && readiness.release_id === releaseId;
-  if (isServed && health?.service.state === 'healthy') return null;
-  return `${site.folder}: ${JSON.stringify({ readiness, service: health?.service ?? null, wanted: releaseId })}`;
+  return isServed ? null : JSON.stringify({ readiness, wanted: releaseId });
+}
+
+/** Whether a site serves a localized release that is made of a release. */
+export async function isLocalizedAt(site: Site, releaseId: string): Promise<boolean> {
+  const { localized } = (await site.server.health())?.verdicts ?? {};
+  return localized?.distributable === true && baseOf(localized.release_id ?? '') === releaseId;
+}
+
+/** Whether a site serves a release and a localized one of it, and says that it is healthy. @returns `null`, or what it says instead */
+export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
+  const health = await site.server.health();
+  const isHealthy = health?.service.state === 'healthy' && (await isLocalizedAt(site, releaseId));
+  return isHealthy ? await serves(site, releaseId) : JSON.stringify(health);
 }
 
 function filesOf({ releases }: Promises, releaseId: string): ExpectedFile[] {

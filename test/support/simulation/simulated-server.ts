@@ -14,20 +14,22 @@ export const CDN_HOST = 'cdn.test.invalid';
 /** Milliseconds that the server may take to stop. */
 const STOP_MS = 30_000;
 
-/** The body of `/readyz`, as far as it is read here. */
-export interface Readiness {
+/** The verdict on a channel, as far as it is read here. */
+interface Verdict {
   readonly distributable: boolean;
   readonly reason: string | null;
   readonly release_id: string | null;
+}
+
+/** The body of `/readyz`, as far as it is read here. */
+export interface Readiness extends Verdict {
   readonly attestation: { readonly version: number; readonly expires_at: number } | null;
 }
 
 /** The body of `/healthz`, as far as it is read here. */
-export interface Health {
+interface Health {
   readonly service: { readonly state: string; readonly reason: string | null };
-  readonly verdicts: {
-    readonly official: { readonly distributable: boolean; readonly reason: string | null };
-  };
+  readonly verdicts: Readonly<Record<'official' | 'localized', Verdict>>;
 }
 
 /** The reason of the official verdict and the state of the service, as the metrics have them. */
@@ -52,6 +54,7 @@ export class SimulatedServer {
   readonly #place: ServerPlace;
   #trustedKeys: readonly string[];
   #lifecycle: Lifecycle | null = null;
+  #port: number | null = null;
   #metricsUrl: string | null = null;
 
   constructor(place: ServerPlace, trustedKeys: readonly string[]) {
@@ -96,7 +99,8 @@ export class SimulatedServer {
       random: () => random.below(1_000_000) / 1_000_000,
     });
     this.#lifecycle = lifecycle;
-    this.front.target = Number(new URL(url).port);
+    this.#port = Number(new URL(url).port);
+    this.front.target = this.#port;
     this.#metricsUrl = metricsUrl;
   }
 
@@ -104,13 +108,14 @@ export class SimulatedServer {
     const lifecycle = this.#lifecycle;
     if (lifecycle === null) return;
     this.#lifecycle = null;
+    this.#port = null;
     this.front.target = null;
     await whileTimePasses(this.#place.clock, lifecycle.shutdown('the simulation'));
   }
 
   /** Requests a path. @returns `null` when no server runs, or the connection breaks */
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
-    const { target: port } = this.front;
+    const port = this.#port;
     return port === null ? null : await ask({ port, path, headers });
   }
 
@@ -128,7 +133,7 @@ export class SimulatedServer {
 
   /** The metrics; `null` when it does not answer. */
   async metrics(): Promise<StoryOfMetrics | null> {
-    if (this.front.target === null || this.#metricsUrl === null) return null;
+    if (this.#port === null || this.#metricsUrl === null) return null;
     const { port } = new URL(this.#metricsUrl);
     const answer = await ask({ port: Number(port), path: '/metrics' });
     if (answer === null) return null;

@@ -6,9 +6,13 @@ import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
 import { makeKeys } from '../make-keys.ts';
 import { writeReleaseTree, type ReleaseFiles } from '../release-tree.ts';
 import { Calls } from './calls.ts';
+import { LocalizedReleases } from './localized-releases.ts';
+import { Provider } from './provider.ts';
+import { sourceText, textFile, TEXT_FILES } from './text-files.ts';
+import { Translator } from './translator.ts';
 import { healDisk, mountDisk, unmountDisk } from './disk-faults.ts';
-import { checkSite, isHealed, type Promises } from './promises.ts';
-import { isQuiet } from './is-quiet.ts';
+import { checkSite, isHealed, isLocalizedAt, serves, type Promises } from './promises.ts';
+import { inProgress } from './in-progress.ts';
 import { publicKeyOf, Site } from './site.ts';
 import { settle } from './turn.ts';
 
@@ -20,6 +24,8 @@ const SLICE_MS = 60_000;
 const TICK_MS = 4_500;
 /** How much time passes at most until what is in progress has ended, milliseconds. Work that waits for a fault to end goes on. */
 const PATIENCE_MS = 30_000;
+/** The shortest time that passes at once, milliseconds. */
+const MOVE_MS = 250;
 /** How many minutes a system may take to heal once every fault has ended. */
 const HEALING_MINUTES = 30;
 
@@ -42,6 +48,8 @@ export class World {
   readonly edge: Site;
   /** The calls that the origin has accepted. */
   readonly calls: Calls;
+  readonly provider = new Provider();
+  readonly translator: Translator;
   /** The files of every release that upstream ever had, by id. */
   readonly releases = new Map<string, ReleaseFiles>();
   /** The release that upstream has. */
@@ -49,7 +57,10 @@ export class World {
   readonly #folder: string;
   readonly #random: Random;
   readonly #promises: ReadonlyMap<Site, Promises>;
+  readonly #localized = new LocalizedReleases(this.releases);
   #rotations = 0;
+  /** What was in progress when time was up: a fault holds it up, and nobody waits for it again until something else is in progress. */
+  #heldUp: string | null = null;
 
   private constructor(folder: string, seed: number) {
     this.#folder = folder;
@@ -60,6 +71,7 @@ export class World {
       folder: join(folder, 'origin'),
       keyFiles: [this.#keyFile('first')],
       upstream: () => ({ kind: 'directory', directory: { path: this.#upstream } }),
+      provider: () => this.provider.url,
     });
     const trustedKeys = (['first', 'second'] as const).map((name) => publicKeyOf(this.#keyFile(name)));
     this.edge = new Site({
@@ -69,6 +81,7 @@ export class World {
       upstream: () => ({ kind: 'slipway', slipway: { url: this.origin.server.front.url, trustedKeys } }),
     });
     this.calls = new Calls(this.origin);
+    this.translator = new Translator(this.origin, this.#localized);
     this.#promises = new Map(
       this.sites.map((site) => [site, { newestVersion: 0, isFaultless: true, releases: this.releases }]),
     );
@@ -79,11 +92,15 @@ export class World {
     const folder = await realpath(await mkdtemp(join(MEMORY, 'slipway-simulation-')));
     const world = new World(folder, seed);
     for (const name of ['first', 'second', 'edge']) await makeKeys(join(folder, 'keys', name));
-    await world.publishUpstream(new Map([['files/0.bin', world.#random.bytes(1000)]]));
+    const texts = TEXT_FILES.map(
+      (name, at) => [name, textFile([3 * at, 3 * at + 1, 3 * at + 2].map(sourceText))] as const,
+    );
+    await world.publishUpstream(new Map([['files/0.bin', world.#random.bytes(1000)], ...texts]));
+    await world.provider.open();
     for (const site of world.sites) {
       mountDisk(site);
       mkdirSync(site.volume);
-      await site.server.front.open();
+      await site.open();
       await site.start();
       await world.quiet();
     }
@@ -96,10 +113,10 @@ export class World {
 
   async close(): Promise<void> {
     for (const site of this.sites) {
-      await site.stop();
-      await site.server.front.close();
+      await site.close();
       unmountDisk(site);
     }
+    await this.provider.close();
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 
@@ -135,38 +152,55 @@ export class World {
 
   /** Checks everything that must hold at any time. @throws Error */
   async check(): Promise<void> {
-    for (const [site, promises] of this.#promises) await checkSite(site, promises, this.#random);
+    for (const [site, promises] of this.#promises) {
+      await checkSite(site, promises, this.#random);
+      await this.#localized.check(site, this.#random);
+    }
     await this.calls.check();
+    await this.translator.check();
   }
 
-  /** Ends every fault. @throws Error when the newest release is not served everywhere some minutes later */
+  /** Ends every fault. @throws Error when some minutes later not everything is served everywhere */
   async heal(): Promise<void> {
     await this.#align();
     this.origin.server.front.connect();
+    this.provider.heal();
     for (const site of this.sites) {
+      site.link.connect();
       healDisk(site);
       this.setClock(site, START_MS + site.clock.monotonic());
       await site.start();
     }
     await this.quiet();
     await this.calls.post('sync');
-    await this.#untilHealed();
+    await this.#until('the newest release is not served', async (site) => await serves(site, this.latest));
     // A block that a server has in memory hides damage that nobody has read yet.
     for (const { daemon } of this.sites) await daemon.control('verify');
-    await this.#untilHealed();
+    let isLocalized = false;
+    await this.#until('it did not heal', async (site) => {
+      if (site === this.origin && !isLocalized) {
+        isLocalized = await isLocalizedAt(site, this.latest);
+        // A translator tries again until it is published.
+        if (!isLocalized && (await this.translator.translate(0)))
+          await this.translator.publish(['resume=true']);
+      }
+      return await isHealed(site, this.latest);
+    });
     for (const promises of this.#promises.values()) promises.isFaultless = true;
   }
 
-  async #untilHealed(): Promise<void> {
-    let unhealed: readonly string[] = [];
+  /** Lets time pass until both sites are as they should be. @throws Error with what is wrong with them half an hour later */
+  async #until(what: string, wrong: (site: Site) => Promise<string | null>): Promise<void> {
+    let all: ReadonlyArray<string | null> = [];
     for (let minute = 0; minute < HEALING_MINUTES; minute += 1) {
       await this.quiet();
-      const states = await Promise.all(this.sites.map(async (site) => await isHealed(site, this.latest)));
-      unhealed = states.filter((state) => state !== null);
-      if (unhealed.length === 0) return;
+      all = await Promise.all(this.sites.map(wrong));
+      if (all.every((one) => one === null)) return;
       await this.pass(SLICE_MS);
     }
-    throw new Error(`it did not heal: ${unhealed.join('; ')}`);
+    throw new Error(
+      `${what}: ${all.map((one, at) => `${this.sites[at]?.folder ?? ''}: ${String(one)}`).join('; ')}`,
+    );
   }
 
   /** Moves both clocks, in slices after which everything that has become due is done. */
@@ -197,8 +231,13 @@ export class World {
         await site.daemon.start();
         await settle();
       }
-      const states = await Promise.all(this.sites.map(isQuiet));
-      if (states.every(Boolean) || this.origin.clock.monotonic() > end) return;
+      const states = await Promise.all(this.sites.map(inProgress));
+      const busy = JSON.stringify(states);
+      if (busy === this.#heldUp || states.every((state) => state === null)) return;
+      if (this.origin.clock.monotonic() > end) {
+        this.#heldUp = busy;
+        return;
+      }
       await this.#moveToNext();
     }
   }
@@ -206,7 +245,7 @@ export class World {
   /** Moves the clocks to the moment at which the first of all that waits goes on. */
   async #moveToNext(): Promise<void> {
     const waits = this.sites.map(({ clock }) => clock.nextDue - clock.monotonic());
-    const ms = Math.max(1, Math.ceil(Math.min(...waits, TICK_MS)));
+    const ms = Math.max(MOVE_MS, Math.ceil(Math.min(...waits, TICK_MS)));
     for (const site of this.sites) await site.clock.skip(ms);
   }
 
