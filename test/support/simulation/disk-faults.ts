@@ -58,12 +58,13 @@ export function mountOther(site: Site, other: Site): void {
   copyFolder(from, site.volume);
 }
 
-/** Ends what {@link fillDisk} and {@link mountOther} did. */
-export function healDisk(site: Site): void {
+/** Ends what {@link fillDisk} and {@link mountOther} did. @returns whether the store was exchanged */
+export function healDisk(site: Site): boolean {
   rmSync(fillerOf(site), { force: true });
-  if (!existsSync(awayOf(site))) return;
+  if (!existsSync(awayOf(site))) return false;
   rmSync(site.volume, { recursive: true });
   renameSync(awayOf(site), site.volume);
+  return true;
 }
 
 /** The objects and manifests of a store, in the order of their names. */

@@ -48,16 +48,14 @@ export async function serves(site: Site, releaseId: string): Promise<string | nu
   return isServed ? null : JSON.stringify({ readiness, wanted: releaseId });
 }
 
-/** Whether a site serves a localized release that is made of a release. */
-export async function isLocalizedAt(site: Site, releaseId: string): Promise<boolean> {
-  const { localized } = (await site.server.health())?.verdicts ?? {};
-  return localized?.distributable === true && baseOf(localized.release_id ?? '') === releaseId;
-}
-
 /** Whether a site serves a release and a localized one of it, and says that it is healthy. @returns `null`, or what it says instead */
 export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
   const health = await site.server.health();
-  const isHealthy = health?.service.state === 'healthy' && (await isLocalizedAt(site, releaseId));
+  const { localized } = health?.verdicts ?? {};
+  const isHealthy =
+    health?.service.state === 'healthy' &&
+    localized?.distributable === true &&
+    baseOf(localized.release_id ?? '') === releaseId;
   return isHealthy ? await serves(site, releaseId) : JSON.stringify(health);
 }
 

@@ -34,6 +34,7 @@ export interface DaemonPlace {
 /** The report `release.status`, as far as it is read here. */
 interface ReleaseStatus {
   readonly official: { readonly release_id: string } | null;
+  readonly localized: { readonly base_release_id?: string } | null;
   readonly attestation: { readonly version: number } | null;
 }
 

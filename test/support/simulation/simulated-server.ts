@@ -82,7 +82,9 @@ export class SimulatedServer {
       listen: { host: '127.0.0.1', port: 0 },
       metrics: { host: '127.0.0.1', port: 0 },
       publicBaseUrl: 'https://resources.example.org',
+      // Without the cache, each request reads the volume.
       cdn: { host: CDN_HOST },
+      cache: { blockBytes: 0 },
       snapshot: { root: volume },
       daemon: { socketPath: daemonSocket, tokenFile: daemonToken },
       attestation: { publicKeyFiles: this.#trustedKeys },

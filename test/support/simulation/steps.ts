@@ -9,6 +9,7 @@ import { sourceText, textFile, TEXT_FILES, textsIn } from './text-files.ts';
 import type { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const FAILPOINTS = [...RELEASE_FAILPOINTS, ...SNAPSHOT_FAILPOINTS];
 const LOCALIZED = [...LOCALIZED_FAILPOINTS, ...ROLLBACK_FAILPOINTS, ...RELEASE_FAILPOINTS];
@@ -81,7 +82,7 @@ export const STEPS = {
   },
   /** A translator accepts new translations of a file. */
   translate: { weight: 5, play: async (world, [pick]) => void (await world.translator.translate(pick)) },
-  publish: { weight: 4, play: async (world) => void (await world.translator.publish()) },
+  publish: { weight: 4, play: async (world) => await world.translator.publish() },
   'roll back': { weight: 1, play: async (world) => await world.translator.rollBack() },
   'run the provider': { weight: 2, play: async (world) => await world.translator.runProvider() },
   /** The provider of translations fails in one of several ways, or works again. */
@@ -160,7 +161,10 @@ export const STEPS = {
     play: async (world, [pick, amount, sign]) => {
       const site = siteOf(world, pick);
       world.expectFaults();
-      world.setClock(site, site.clock.now() + (amount % (2 * DAY_MS)) * (sign % 2 === 0 ? 1 : -1));
+      world.setClock(
+        site,
+        site.clock.now() + (HOUR_MS + (amount % (2 * DAY_MS))) * (sign % 2 === 0 ? 1 : -1),
+      );
     },
   },
   /** The edge does not reach the origin, or reaches it again. */

@@ -35,6 +35,9 @@ export class Translator {
   #targets = 0;
   /** By source text. */
   #known: ReadonlyMap<string, Known> = new Map();
+  #hasRolledBack = false;
+  /** Whether a rollback has left no localized release: none is published until a publish resumes. */
+  #isWithdrawn = false;
   /** What was known when each backup was made, by the name of its folder. */
   readonly #backups = new Map<string, ReadonlyMap<string, Known>>();
 
@@ -67,10 +70,12 @@ export class Translator {
     return true;
   }
 
-  /** Requests a publish of what is accepted. @param args with `resume=true`, also after a rollback @returns the id of its task, or `null` */
-  async publish(args: readonly string[] = []): Promise<string | null> {
+  /** Requests a publish of what is accepted. @param resumes whether it ends a withdrawal after a rollback */
+  async publish(resumes = false): Promise<void> {
     this.#localized.expect(new Map([...this.#known].map(([source, { allowed }]) => [source, allowed])));
-    return await this.#site.daemon.control('localized-publish', undefined, { from_worker: true, args });
+    if (resumes) this.#isWithdrawn = false;
+    const args = resumes ? ['resume=true'] : [];
+    await this.#site.daemon.control('localized-publish', undefined, { from_worker: true, args });
   }
 
   /** Takes the newest localized release back. Its texts are published again when someone has accepted them again. */
@@ -78,6 +83,7 @@ export class Translator {
     for (const [source, { accepted, allowed }] of this.#known)
       this.#learn(source, { accepted, allowed: new Set([...allowed, source]) });
     await this.#site.daemon.control('localized-rollback');
+    this.#hasRolledBack = true;
   }
 
   /** Lets the provider translate what is open: drafts, which are never published. */
@@ -88,6 +94,7 @@ export class Translator {
   /** Checks that what was acknowledged is there. @throws Error */
   async check(): Promise<void> {
     this.#noteBackups();
+    await this.#checkWithdrawal();
     for (const destination of TEXT_FILES) {
       for (const { source_text: source, translation } of await this.#units(destination)) {
         const { accepted = null } = this.#known.get(source) ?? {};
@@ -114,6 +121,15 @@ export class Translator {
     if (code !== 0) throw new Error(`the restore of ${name} failed: ${said.join('')}`);
     this.#known = this.#backups.get(name) ?? new Map();
     await daemon.start();
+  }
+
+  async #checkWithdrawal(): Promise<void> {
+    const status = await this.#site.daemon.releaseStatus();
+    if (status === null) return;
+    if (this.#isWithdrawn && status.localized !== null)
+      throw new Error('a localized release was published after a rollback that left none, and none resumed');
+    this.#isWithdrawn ||= this.#hasRolledBack && status.localized === null && status.official !== null;
+    this.#hasRolledBack = false;
   }
 
   /** Backups are made while nobody edits. */

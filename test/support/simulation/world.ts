@@ -11,7 +11,7 @@ import { Provider } from './provider.ts';
 import { sourceText, textFile, TEXT_FILES } from './text-files.ts';
 import { Translator } from './translator.ts';
 import { healDisk, mountDisk, unmountDisk } from './disk-faults.ts';
-import { checkSite, isHealed, isLocalizedAt, serves, type Promises } from './promises.ts';
+import { checkSite, isHealed, serves, type Promises } from './promises.ts';
 import { inProgress } from './in-progress.ts';
 import { publicKeyOf, Site } from './site.ts';
 import { settle } from './turn.ts';
@@ -24,6 +24,8 @@ const SLICE_MS = 60_000;
 const TICK_MS = 4_500;
 /** How much time passes at most until what is in progress has ended, milliseconds. Work that waits for a fault to end goes on. */
 const PATIENCE_MS = 30_000;
+/** When those daemons are restarted whose store was exchanged, minutes after the end of every fault. */
+const RESTART_MINUTE = 5;
 /** The shortest time that passes at once, milliseconds. */
 const MOVE_MS = 250;
 /** How many minutes a system may take to heal once every fault has ended. */
@@ -58,6 +60,7 @@ export class World {
   readonly #random: Random;
   readonly #promises: ReadonlyMap<Site, Promises>;
   readonly #localized = new LocalizedReleases(this.releases);
+  readonly #exchanged = new Set<Site>();
   #rotations = 0;
   /** What was in progress when time was up: a fault holds it up, and nobody waits for it again until something else is in progress. */
   #heldUp: string | null = null;
@@ -167,7 +170,7 @@ export class World {
     this.provider.heal();
     for (const site of this.sites) {
       site.link.connect();
-      healDisk(site);
+      if (healDisk(site)) this.#exchanged.add(site);
       this.setClock(site, START_MS + site.clock.monotonic());
       await site.start();
     }
@@ -176,17 +179,26 @@ export class World {
     await this.#until('the newest release is not served', async (site) => await serves(site, this.latest));
     // A block that a server has in memory hides damage that nobody has read yet.
     for (const { daemon } of this.sites) await daemon.control('verify');
-    let isLocalized = false;
+    let isPublished = false;
     await this.#until('it did not heal', async (site) => {
-      if (site === this.origin && !isLocalized) {
-        isLocalized = await isLocalizedAt(site, this.latest);
-        // A translator tries again until it is published.
-        if (!isLocalized && (await this.translator.translate(0)))
-          await this.translator.publish(['resume=true']);
+      if (site === this.origin && !isPublished) {
+        const { localized } = (await site.daemon.releaseStatus()) ?? {};
+        isPublished = localized?.base_release_id === this.latest;
+        // A translator tries again until it is published. Damage of what is published heals by itself.
+        if (!isPublished && (await this.translator.translate(0))) await this.translator.publish(true);
       }
       return await isHealed(site, this.latest);
     });
     for (const promises of this.#promises.values()) promises.isFaultless = true;
+  }
+
+  /** Does what the log asks for when a daemon has written to the other store meanwhile: "restart the daemon to continue". */
+  async #restartExchanged(): Promise<void> {
+    for (const { daemon } of this.#exchanged) {
+      await daemon.stop();
+      await daemon.start();
+    }
+    this.#exchanged.clear();
   }
 
   /** Lets time pass until both sites are as they should be. @throws Error with what is wrong with them half an hour later */
@@ -197,6 +209,7 @@ export class World {
       all = await Promise.all(this.sites.map(wrong));
       if (all.every((one) => one === null)) return;
       await this.pass(SLICE_MS);
+      if (minute === RESTART_MINUTE) await this.#restartExchanged();
     }
     throw new Error(
       `${what}: ${all.map((one, at) => `${this.sites[at]?.folder ?? ''}: ${String(one)}`).join('; ')}`,
