@@ -29,6 +29,11 @@ export class FakeClock implements Clock {
     return this.#sleepers.size;
   }
 
+  /** When the first of those that sleep is woken, in monotonic milliseconds; `Infinity` without any. */
+  get nextDue(): number {
+    return Math.min(...[...this.#sleepers].map(({ due }) => due));
+  }
+
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (ms <= 0) return;

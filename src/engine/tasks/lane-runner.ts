@@ -1,7 +1,9 @@
+import { RETRY_AFTER_MAX_MS } from '../../platform/process/backoff.ts';
 import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import type { JobDefinition, JobRegistry } from './job.ts';
 import { withTrace } from '../../platform/logging/trace.ts';
 import type { DueTask } from './task-reads.ts';
+import type { TaskRepository } from './task-writes.ts';
 import { DATABASE_RETRY_MS, type TaskExecutionOptions, createTaskExecution } from './task-execution.ts';
 import type { CoursePhase } from './task-course.ts';
 import type { TaskRun } from './task-run.ts';
@@ -71,6 +73,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
     if (stopping) return;
     try {
       const nowMs = clock.now();
+      hastenDistant(repository, nowMs);
       for (const head of chooseStarts(laneHeads(options, [...running.values()], nowMs), lock.state())) {
         start(head);
         // The next task of the same kind may start, too.
@@ -127,6 +130,12 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       }
     },
   };
+}
+
+/** No task waits so long: one that would was stored while the wall clock was ahead, which has been set back since. */
+function hastenDistant(repository: TaskRepository, nowMs: number): void {
+  const latestMs = nowMs + RETRY_AFTER_MAX_MS;
+  if (repository.nextRunAtMs(latestMs) !== null) repository.hasten(latestMs, nowMs);
 }
 
 /** The next due task of every idle lane, and of every kind beside the lanes of which another one may run. */

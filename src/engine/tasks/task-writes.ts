@@ -53,6 +53,8 @@ interface TaskWrites {
   requestCancel(taskId: string, now: number, reason: string | null): void;
   end(taskId: string, ending: TaskEnding, now: number): Task;
   requeue(taskId: string, requeue: TaskRequeue): void;
+  /** Makes the tasks due at `nowMs` that wait until after `latestMs`. */
+  hasten(latestMs: number, nowMs: number): void;
   writeProgress(taskId: string, progress: TaskProgress, now: number): void;
 }
 
@@ -74,6 +76,7 @@ const REQUEUE = `UPDATE task SET status = 'queued', run_at_ms = :run_at_ms, atte
     recoveries = recoveries + :recovered, failure_code = coalesce(:failure_code, failure_code),
     failure_reason = coalesce(:failure_reason, failure_reason)
   WHERE task_id = :task_id`;
+const HASTEN = `UPDATE task SET run_at_ms = :now_ms WHERE status = 'queued' AND run_at_ms > :latest_ms`;
 const PROGRESS = `UPDATE task SET progress_done = :done, progress_total = :total, progress_unit = :unit,
     progress_phase = :phase, heartbeat_at = :now
   WHERE task_id = :task_id`;
@@ -85,6 +88,7 @@ function createTaskWrites(database: Database): TaskWrites {
   const requestCancel = database.prepare(REQUEST_CANCEL);
   const end = database.prepare(END);
   const requeue = database.prepare(REQUEUE);
+  const hasten = database.prepare(HASTEN);
   const progress = database.prepare(PROGRESS);
   return {
     insert: (task) => {
@@ -131,6 +135,7 @@ function createTaskWrites(database: Database): TaskWrites {
         failure_code: failureCode,
         failure_reason: failureReason,
       }),
+    hasten: (latestMs, nowMs) => void hasten.run({ latest_ms: latestMs, now_ms: nowMs }),
     writeProgress: (taskId, { done, total, unit, phase }, now) => {
       // A commit waits up to a second for a busy disk, and the event loop would wait with it. An attempt starts its progress again.
       database.transaction(() => progress.run({ task_id: taskId, done, total, unit, phase, now }), {

@@ -6,7 +6,7 @@ export interface BackoffOptions {
 }
 
 /** Longest wait that another party may ask for; beyond it its wish is a mistake. */
-const RETRY_AFTER_MAX_MS = 3_600_000;
+export const RETRY_AFTER_MAX_MS = 3_600_000;
 
 /**
  * The wait before the next attempt: exponential, half of it fixed and half of it jitter, and never shorter than what

@@ -5,8 +5,9 @@ type Threads = typeof threads;
 /** Opens each thread in this one, so that what it does to files is recorded, and a start takes no time. */
 export function openInProcess(real: Threads): Threads['openThread'] {
   return <Store extends object>({ module, data }: Parameters<Threads['openThread']>[0]) => {
-    const store = import(module.href).then((loaded: { readonly createStore: (data: unknown) => object }) =>
-      loaded.createStore(data),
+    // In an object, because a promise takes a store whose methods are found by their name for another promise.
+    const opening = import(module.href).then(
+      (loaded: { readonly createStore: (data: unknown) => object }) => ({ store: loaded.createStore(data) }),
     );
     // Each method of the store is one of the thread, which waits until the module is loaded.
     const waiting = new Proxy(
@@ -15,8 +16,8 @@ export function openInProcess(real: Threads): Threads['openThread'] {
         get:
           (_, name: string) =>
           async (...given: unknown[]) => {
-            const loaded = await store;
-            return await (Reflect.get(loaded, name) as (...all: unknown[]) => unknown).apply(loaded, given);
+            const { store } = await opening;
+            return await (Reflect.get(store, name) as (...all: unknown[]) => unknown).apply(store, given);
           },
       },
     );

@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 
 /** A complete answer. */
 export interface Answer {
@@ -17,19 +17,32 @@ interface Question {
   readonly body?: string;
 }
 
-/** Requests a path on a connection of its own. @returns `null` when the connection fails or breaks before the end */
-export async function ask({ body = '', headers = {}, ...question }: Question): Promise<Answer | null> {
+/** Keeps connections, which saves half of the time of a request. */
+const AGENT = new Agent({ keepAlive: true });
+
+/** Requests a path. @returns `null` when the connection fails or breaks before the end */
+export async function ask(question: Question): Promise<Answer | null> {
+  const { answer, isStale } = await askOnce(question, AGENT);
+  // The program had closed the kept connection meanwhile.
+  return isStale ? (await askOnce(question, false)).answer : answer;
+}
+
+async function askOnce(
+  { body = '', headers = {}, ...question }: Question,
+  agent: Agent | false,
+): Promise<{ readonly answer: Answer | null; readonly isStale: boolean }> {
   return await new Promise((resolve) => {
-    const asked = request({ host: '127.0.0.1', agent: false, ...question, headers }, (response) => {
+    const asked = request({ host: '127.0.0.1', agent, ...question, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', () => resolve(null));
+      response.on('error', () => resolve({ answer: null, isStale: false }));
       response.on('close', () => {
         const { statusCode: status = 0, complete } = response;
-        resolve(complete ? { status, headers: response.headers, body: Buffer.concat(chunks) } : null);
+        const answer = complete ? { status, headers: response.headers, body: Buffer.concat(chunks) } : null;
+        resolve({ answer, isStale: false });
       });
     });
-    asked.on('error', () => resolve(null));
+    asked.on('error', () => resolve({ answer: null, isStale: asked.reusedSocket }));
     asked.end(body);
   });
 }

@@ -18,7 +18,7 @@ import type { Site } from './site.ts';
 /** Gives the disk of a site a file system of its own, where that is allowed: only then can it be full. */
 export function mountDisk({ disk }: Site): void {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m', 'slipway-simulation', disk], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'slipway-simulation', disk], {
       stdio: 'ignore',
     });
   } catch {
@@ -32,7 +32,7 @@ export function unmountDisk(site: Site): void {
 
 /** Uses up the disk of a site. */
 export function fillDisk(site: Site): void {
-  if (!isMounted(site)) return;
+  if (!isMounted(site) || existsSync(fillerOf(site))) return;
   const { bavail, bsize } = statfsSync(site.disk);
   execFileSync('fallocate', ['-l', String(bavail * bsize), fillerOf(site)]);
 }
@@ -45,7 +45,7 @@ export function copyStore(site: Site): void {
 
 /** Gives the store of a site the content of its copy, if there is one. Nothing may run there. */
 export function restoreStore(site: Site): void {
-  if (!existsSync(copyOf(site)) || existsSync(awayOf(site))) return;
+  if (!existsSync(copyOf(site)) || existsSync(awayOf(site)) || existsSync(fillerOf(site))) return;
   rmSync(site.volume, { recursive: true });
   copyFolder(copyOf(site), site.volume);
 }
@@ -53,17 +53,18 @@ export function restoreStore(site: Site): void {
 /** Puts another store in place of that of a site, as a wrong mount does: an older copy of it, or a copy of that of another site. */
 export function mountOther(site: Site, other: Site): void {
   const from = site === other ? copyOf(site) : other.volume;
-  if (existsSync(awayOf(site)) || !existsSync(from)) return;
+  if (existsSync(awayOf(site)) || existsSync(fillerOf(site)) || !existsSync(from)) return;
   renameSync(site.volume, awayOf(site));
   copyFolder(from, site.volume);
 }
 
-/** Ends what {@link fillDisk} and {@link mountOther} did. */
-export function healDisk(site: Site): void {
+/** Ends what {@link fillDisk} and {@link mountOther} did. @returns whether the store was exchanged */
+export function healDisk(site: Site): boolean {
   rmSync(fillerOf(site), { force: true });
-  if (!existsSync(awayOf(site))) return;
+  if (!existsSync(awayOf(site))) return false;
   rmSync(site.volume, { recursive: true });
   renameSync(awayOf(site), site.volume);
+  return true;
 }
 
 /** The objects and manifests of a store, in the order of their names. */

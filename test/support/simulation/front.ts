@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** An address that stays while the server behind it is started again, and that can be cut off. */
 export class Front {
-  /** The port of the server; `null` while none runs. */
-  target: number | null = null;
+  /** The port of the server, or its Unix socket; `null` while none runs. */
+  target: number | string | null = null;
   #isCut = false;
   readonly #sockets = new Set<Socket>();
   readonly #listener = createServer((client) => {
@@ -15,8 +15,10 @@ export class Front {
     return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
   }
 
-  async open(): Promise<void> {
-    this.#listener.listen(0, '127.0.0.1');
+  /** @param socketPath the Unix socket to listen at; without it, a free port */
+  async open(socketPath?: string): Promise<void> {
+    if (socketPath === undefined) this.#listener.listen(0, '127.0.0.1');
+    else this.#listener.listen(socketPath);
     await once(this.#listener, 'listening');
   }
 
@@ -45,7 +47,8 @@ export class Front {
       client.destroy();
       return;
     }
-    const server = connect(this.target, '127.0.0.1');
+    const { target } = this;
+    const server = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target);
     for (const [one, other] of [
       [client, server],
       [server, client],

@@ -1,6 +1,8 @@
 import type { Random } from '../../../demo/game/seeded-random.ts';
 import type { ReleaseFiles } from '../release-tree.ts';
-import { CDN_HOST, type Readiness } from './simulated-server.ts';
+import { checkRange, checkWhole, type ExpectedFile } from './check-bytes.ts';
+import { baseOf } from './localized-releases.ts';
+import type { Readiness } from './simulated-server.ts';
 import type { Site } from './site.ts';
 
 /** What a site has promised so far. */
@@ -15,6 +17,10 @@ export interface Promises {
 
 /** The states of a service that serves its official release. */
 const SERVING: ReadonlySet<string> = new Set(['healthy', 'degraded']);
+/** Files of which a part is requested, and files of earlier releases that are requested, at a time. */
+const PARTS = 2;
+/** How far the clock of a server may be behind that of its daemon, seconds. */
+const SKEW_SECONDS = 60;
 
 /**
  * Checks what a client sees of a site: no wrong byte, no mixture of releases, versions that grow, and one story on every surface.
@@ -24,77 +30,75 @@ const SERVING: ReadonlySet<string> = new Set(['healthy', 'degraded']);
 export async function checkSite(site: Site, promises: Promises, random: Random): Promise<void> {
   const readiness = await site.server.readiness();
   if (readiness === null) return;
-  checkVersion(site, promises, readiness);
+  checkAttestation(site, promises, readiness);
   await checkStory(site, readiness);
-  for (const [releaseId, files] of promises.releases) {
-    const mustServe = promises.isFaultless && readiness.distributable && releaseId === readiness.release_id;
-    // Of earlier releases, one file tells whether they are served at all.
-    const chosen = releaseId === readiness.release_id ? [...files.keys()] : [random.pick([...files.keys()])];
-    for (const destination of chosen)
-      await checkFile({ site, releaseId, destination, expected: files.get(destination), random, mustServe });
+  const current = filesOf(promises, readiness.release_id ?? '');
+  for (const file of current) await checkWhole(site, file, promises.isFaultless && readiness.distributable);
+  const earlier = filesOf(promises, random.pick([...promises.releases.keys()]));
+  for (let part = 0; part < PARTS; part += 1) {
+    if (current.length > 0) await checkRange(site, random.pick(current), random);
+    await checkWhole(site, random.pick(earlier), false);
   }
 }
 
-/** Whether a site serves a release and says that it is healthy. @returns `null`, or what it says instead */
-export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
+/** Whether a site serves a release. @returns `null`, or what it says instead */
+export async function serves(site: Site, releaseId: string): Promise<string | null> {
   const readiness = await site.server.readiness();
-  const health = await site.server.health();
   const isServed = readiness?.distributable === true && readiness.release_id === releaseId;
-  if (isServed && health?.service.state === 'healthy') return null;
-  return `${site.folder}: ${JSON.stringify({ readiness, service: health?.service ?? null, wanted: releaseId })}`;
+  return isServed ? null : JSON.stringify({ readiness, wanted: releaseId });
 }
 
-function checkVersion(site: Site, promises: Promises, { attestation }: Readiness): void {
-  const version = attestation?.version ?? 0;
-  if (attestation !== null && version < promises.newestVersion)
-    throw new Error(`${site.folder}: attestation ${version} after ${promises.newestVersion}`);
-  promises.newestVersion = Math.max(version, promises.newestVersion);
-}
-
-/** The probe, the health report and the release report agree. */
-async function checkStory(site: Site, { distributable, reason }: Readiness): Promise<void> {
+/** Whether a site serves a release and a localized one of it, and says that it is healthy. @returns `null`, or what it says instead */
+export async function isHealed(site: Site, releaseId: string): Promise<string | null> {
   const health = await site.server.health();
-  if (health === null) return;
-  const { distributable: healthy, reason: told } = health.verdicts.official;
-  const again = await site.server.readiness();
-  // The verdict can change between two requests.
-  if (again?.distributable !== distributable || again.reason !== reason) return;
-  if (healthy !== distributable || told !== reason)
-    throw new Error(`${site.folder}: /readyz says ${String(reason)}, /healthz says ${String(told)}`);
-  if (SERVING.has(health.service.state) !== distributable)
-    throw new Error(
-      `${site.folder}: the service is ${health.service.state}, distributable: ${String(distributable)}`,
-    );
+  const { localized } = health?.verdicts ?? {};
+  const isHealthy =
+    health?.service.state === 'healthy' &&
+    localized?.distributable === true &&
+    baseOf(localized.release_id ?? '') === releaseId;
+  return isHealthy ? await serves(site, releaseId) : JSON.stringify(health);
 }
 
-async function checkFile({
-  site,
-  releaseId,
-  destination,
-  expected,
-  random,
-  mustServe,
-}: {
-  readonly site: Site;
-  readonly releaseId: string;
-  readonly destination: string;
-  readonly expected: Buffer | undefined;
-  readonly random: Random;
-  readonly mustServe: boolean;
-}): Promise<void> {
-  if (expected === undefined) return;
-  const path = `/${CDN_HOST}/${releaseId}/${destination}`;
-  const whole = await site.server.get(path);
-  if (whole?.status === 200 && !whole.body.equals(expected))
-    throw new Error(`${site.folder}: wrong bytes of ${releaseId}/${destination}`);
-  if (mustServe && whole?.status !== 200)
-    throw new Error(
-      `${site.folder}: ${path} is not served: ${whole?.status ?? 'no answer'} ${whole?.body.toString() ?? ''}`,
-    );
-  if (expected.length === 0) return;
-  const first = random.below(expected.length);
-  const last = first + random.below(expected.length - first);
-  const part = await site.server.get(path, { range: `bytes=${first}-${last}` });
-  if (part?.status === 206 && !part.body.equals(expected.subarray(first, last + 1)))
-    throw new Error(`${site.folder}: wrong bytes ${first}-${last} of ${releaseId}/${destination}`);
+function filesOf({ releases }: Promises, releaseId: string): ExpectedFile[] {
+  return [...(releases.get(releaseId) ?? [])].map(([destination, expected]) => ({
+    releaseId,
+    destination,
+    expected,
+  }));
+}
+
+/** The attestation that a site serves by is none of an earlier version, and has not ended. */
+function checkAttestation(site: Site, promises: Promises, { attestation, distributable }: Readiness): void {
+  if (attestation === null) return;
+  const { version, expires_at: end } = attestation;
+  if (version < promises.newestVersion)
+    throw new Error(`${site.folder}: attestation ${version} after ${promises.newestVersion}`);
+  promises.newestVersion = version;
+  if (distributable && end + SKEW_SECONDS < site.clock.now() / 1000)
+    throw new Error(`${site.folder}: attestation ${version} ended at ${end}`);
+}
+
+/** The probe, the health report, the metrics and the report of the daemon agree. */
+async function checkStory(site: Site, { distributable, reason }: Readiness): Promise<void> {
+  const { server, daemon } = site;
+  const [health, metrics] = [await server.health(), await server.metrics()];
+  const status = await daemon.releaseStatus();
+  const again = await server.readiness();
+  // The verdict can change between two requests.
+  if (health === null || metrics === null || again?.reason !== reason) return;
+  const { service, verdicts } = health;
+  requireOne(site, 'reason', {
+    '/readyz': distributable ? 'none' : reason,
+    '/healthz': verdicts.official.distributable ? 'none' : verdicts.official.reason,
+    metrics: metrics.reason,
+  });
+  requireOne(site, 'state', { '/healthz': service.state, metrics: metrics.state });
+  requireOne(site, 'serving', { '/readyz': distributable, service: SERVING.has(service.state) });
+  if (!distributable || again.attestation?.version !== status?.attestation?.version) return;
+  requireOne(site, 'release', { '/readyz': again.release_id, daemon: status?.official?.release_id });
+}
+
+function requireOne(site: Site, what: string, told: Readonly<Record<string, unknown>>): void {
+  if (new Set(Object.values(told)).size > 1)
+    throw new Error(`${site.folder}: more than one ${what} is told: ${JSON.stringify(told)}`);
 }

@@ -2,6 +2,9 @@ import { createRandom } from '../../../demo/game/seeded-random.ts';
 import { drawSteps, HEAL, STEPS, type Step } from './steps.ts';
 import { World } from './world.ts';
 
+/** Lines of the log of each site that a failure shows. */
+const LOG_LINES = 30;
+
 /** A run that broke a promise. */
 export interface Failure {
   readonly seed: number;
@@ -41,7 +44,7 @@ export async function simulate(
     return null;
   } catch (error) {
     const failed = error instanceof Error ? error : new Error(String(error));
-    return { seed, steps, at, error: failed, log: world.sites.flatMap((site) => site.log) };
+    return { seed, steps, at, error: failed, log: world.sites.flatMap((site) => site.log.slice(-LOG_LINES)) };
   } finally {
     await world.close();
   }

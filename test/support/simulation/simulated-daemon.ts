@@ -26,7 +26,16 @@ export interface DaemonPlace {
   readonly crashFolder: string;
   readonly socketPath: string;
   readonly upstream: () => Readonly<Record<string, unknown>>;
+  /** The address of the provider of translations; `null` where nothing is translated. */
+  readonly provider: (() => string) | null;
   readonly log: LogDestination;
+}
+
+/** The report `release.status`, as far as it is read here. */
+interface ReleaseStatus {
+  readonly official: { readonly release_id: string } | null;
+  readonly localized: { readonly base_release_id?: string } | null;
+  readonly attestation: { readonly version: number } | null;
 }
 
 /** A daemon that runs in this process, and that can be killed inside of a write. */
@@ -114,20 +123,35 @@ export class SimulatedDaemon {
   }
 
   /** Posts an action. @returns the id of its task, or `null` when it was not accepted */
-  async control(action: string, key?: string): Promise<string | null> {
-    const headers = {
-      'content-type': 'application/json',
-      ...(key === undefined ? {} : { 'idempotency-key': key }),
-    };
-    const answer = await this.#ask(`/v1/control/${action}`, { method: 'POST', headers, body: '{}' });
+  async control(action: string, key?: string, body: object = {}): Promise<string | null> {
+    const answer = await this.#post(action, body, key === undefined ? {} : { 'idempotency-key': key });
     if (answer?.status !== 202) return null;
     return (JSON.parse(answer.body.toString()) as { readonly task_id: string }).task_id;
+  }
+
+  /** Posts an action that is done before the answer. @returns whether it was done */
+  async accepts(action: string, body: object): Promise<boolean> {
+    return (await this.#post(action, body, {}))?.status === 202;
   }
 
   /** The version of its newest attestation; `null` when it has none or does not answer. */
   async attestedVersion(): Promise<number | null> {
     const answer = await this.#ask('/v1/attestation');
     return answer?.status === 200 ? Number(answer.headers.etag?.replaceAll('"', '')) : null;
+  }
+
+  /** What it reports of the current releases; `null` when it does not answer. */
+  async releaseStatus(): Promise<ReleaseStatus | null> {
+    return (await this.report('release.status')) as unknown as ReleaseStatus | null;
+  }
+
+  async #post(action: string, body: object, headers: Record<string, string>): Promise<Answer | null> {
+    const all = { 'content-type': 'application/json', ...headers };
+    return await this.#ask(`/v1/control/${action}`, {
+      method: 'POST',
+      headers: all,
+      body: JSON.stringify(body),
+    });
   }
 
   async #ask(
@@ -140,7 +164,11 @@ export class SimulatedDaemon {
     const known = { host: 'localhost', authorization: `Bearer ${token}` };
     const answer = await ask({ socketPath, path, headers: { ...known, ...headers }, ...more });
     // An answer of a process that was killed by then is an answer that nobody got.
-    return this.#crash.isTaken ? null : answer;
+    if (this.#crash.isTaken) return null;
+    // A call that is not valid is a fault of the simulation.
+    if (answer?.status === 500 || answer?.status === 400)
+      throw new Error(`${path}: ${answer.body.toString()}`);
+    return answer;
   }
 
   #hit(name: string): void {
@@ -155,7 +183,7 @@ export class SimulatedDaemon {
   }
 
   async #loadSettings(): Promise<LoadedSettings> {
-    const { volume, data, socketPath, upstream } = this.#place;
+    const { volume, data, socketPath, upstream, provider } = this.#place;
     const keys = await loadSigningKeys(this.#keyFiles);
     if (!keys.ok) throw new Error(keys.error.join('; '));
     const configuration = daemonConfigurationSchema.parse({
@@ -165,10 +193,14 @@ export class SimulatedDaemon {
       // Short times, so that little time has to pass.
       attestation: { signingKeyFiles: this.#keyFiles, ttlSeconds: 60 },
       sync: { intervalSeconds: 60 },
+      backup: { intervalSeconds: 300, keep: 2 },
       upstream: upstream(),
-      parse: { automatic: false },
-      translation: { automatic: false },
+      translation: provider === null ? {} : { providers: { machine: providerAt(provider()) } },
     });
     return { configuration, signingKeys: keys.value.keys, warnings: [] };
   }
+}
+
+function providerAt(url: string): object {
+  return { kind: 'libretranslate', url, allowHosts: ['127.0.0.1'], limits: { attempts: 2 } };
 }

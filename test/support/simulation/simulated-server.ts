@@ -14,20 +14,28 @@ export const CDN_HOST = 'cdn.test.invalid';
 /** Milliseconds that the server may take to stop. */
 const STOP_MS = 30_000;
 
-/** The body of `/readyz`, as far as it is read here. */
-export interface Readiness {
+/** The verdict on a channel, as far as it is read here. */
+interface Verdict {
   readonly distributable: boolean;
   readonly reason: string | null;
   readonly release_id: string | null;
-  readonly attestation: { readonly version: number } | null;
+}
+
+/** The body of `/readyz`, as far as it is read here. */
+export interface Readiness extends Verdict {
+  readonly attestation: { readonly version: number; readonly expires_at: number } | null;
 }
 
 /** The body of `/healthz`, as far as it is read here. */
-export interface Health {
+interface Health {
   readonly service: { readonly state: string; readonly reason: string | null };
-  readonly verdicts: {
-    readonly official: { readonly distributable: boolean; readonly reason: string | null };
-  };
+  readonly verdicts: Readonly<Record<'official' | 'localized', Verdict>>;
+}
+
+/** The reason of the official verdict and the state of the service, as the metrics have them. */
+interface StoryOfMetrics {
+  readonly reason: string | null;
+  readonly state: string | null;
 }
 
 /** What a server of the simulation is started with. */
@@ -46,6 +54,8 @@ export class SimulatedServer {
   readonly #place: ServerPlace;
   #trustedKeys: readonly string[];
   #lifecycle: Lifecycle | null = null;
+  #port: number | null = null;
+  #metricsUrl: string | null = null;
 
   constructor(place: ServerPlace, trustedKeys: readonly string[]) {
     this.#place = place;
@@ -72,14 +82,16 @@ export class SimulatedServer {
       listen: { host: '127.0.0.1', port: 0 },
       metrics: { host: '127.0.0.1', port: 0 },
       publicBaseUrl: 'https://resources.example.org',
+      // Without the cache, each request reads the volume.
       cdn: { host: CDN_HOST },
+      cache: { blockBytes: 0 },
       snapshot: { root: volume },
       daemon: { socketPath: daemonSocket, tokenFile: daemonToken },
       attestation: { publicKeyFiles: this.#trustedKeys },
       shutdown: { propagationDelaySeconds: 0 },
       log: { access: 'none' },
     });
-    const { url } = await startServer(configuration, {
+    const { url, metricsUrl } = await startServer(configuration, {
       clock,
       logger,
       secrets: createSecretMask(),
@@ -89,20 +101,23 @@ export class SimulatedServer {
       random: () => random.below(1_000_000) / 1_000_000,
     });
     this.#lifecycle = lifecycle;
-    this.front.target = Number(new URL(url).port);
+    this.#port = Number(new URL(url).port);
+    this.front.target = this.#port;
+    this.#metricsUrl = metricsUrl;
   }
 
   async stop(): Promise<void> {
     const lifecycle = this.#lifecycle;
     if (lifecycle === null) return;
     this.#lifecycle = null;
+    this.#port = null;
     this.front.target = null;
     await whileTimePasses(this.#place.clock, lifecycle.shutdown('the simulation'));
   }
 
   /** Requests a path. @returns `null` when no server runs, or the connection breaks */
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer | null> {
-    const { target: port } = this.front;
+    const port = this.#port;
     return port === null ? null : await ask({ port, path, headers });
   }
 
@@ -116,5 +131,18 @@ export class SimulatedServer {
   async health(): Promise<Health | null> {
     const answer = await this.get('/healthz');
     return answer === null ? null : (JSON.parse(answer.body.toString()) as Health);
+  }
+
+  /** The metrics; `null` when it does not answer. */
+  async metrics(): Promise<StoryOfMetrics | null> {
+    if (this.#port === null || this.#metricsUrl === null) return null;
+    const { port } = new URL(this.#metricsUrl);
+    const answer = await ask({ port: Number(port), path: '/metrics' });
+    if (answer === null) return null;
+    const text = answer.body.toString();
+    return {
+      reason: /^slipway_verdict\{channel="official",reason="(\w+)"\} 1$/m.exec(text)?.[1] ?? null,
+      state: /^slipway_service_state\{channel="all",state="(\w+)"\} 1$/m.exec(text)?.[1] ?? null,
+    };
   }
 }

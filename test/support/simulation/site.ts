@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../../demo/game/seeded-random.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { Front } from './front.ts';
 import { SimulatedDaemon, type DaemonPlace } from './simulated-daemon.ts';
 import { SimulatedServer } from './simulated-server.ts';
 
@@ -14,6 +15,8 @@ export class Site {
   readonly clock: FakeClock;
   readonly daemon: SimulatedDaemon;
   readonly server: SimulatedServer;
+  /** Between the server and its daemon. */
+  readonly link = new Front();
   /** The newest lines of the logs of both programs. */
   readonly log: string[] = [];
 
@@ -27,12 +30,14 @@ export class Site {
     random,
     keyFiles,
     upstream,
+    provider = null,
   }: {
     readonly folder: string;
     readonly startMs: number;
     readonly random: Random;
     readonly keyFiles: readonly string[];
     readonly upstream: DaemonPlace['upstream'];
+    readonly provider?: DaemonPlace['provider'];
   }) {
     this.folder = folder;
     this.clock = new FakeClock(startMs);
@@ -43,15 +48,16 @@ export class Site {
       },
     };
     const { clock, volume } = this;
-    const data = join(folder, 'data');
+    const { data } = this;
     const socketPath = join(folder, 'api');
+    this.link.target = socketPath;
     const shared = { clock, random, volume, log };
     this.daemon = new SimulatedDaemon(
-      { ...shared, data, socketPath, upstream, crashFolder: join(folder, 'crash') },
+      { ...shared, data, socketPath, upstream, provider, crashFolder: join(folder, 'crash') },
       keyFiles,
     );
     this.server = new SimulatedServer(
-      { ...shared, daemonSocket: socketPath, daemonToken: join(data, 'api.token') },
+      { ...shared, daemonSocket: join(folder, 'link'), daemonToken: join(data, 'api.token') },
       keyFiles.map(publicKeyOf),
     );
     mkdirSync(this.disk, { recursive: true });
@@ -66,6 +72,17 @@ export class Site {
     return join(this.disk, 'volume');
   }
 
+  /** The private folder of the daemon. */
+  get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  /** Opens what is between the programs, which are not started yet. */
+  async open(): Promise<void> {
+    await this.server.front.open();
+    await this.link.open(join(this.folder, 'link'));
+  }
+
   async start(): Promise<void> {
     await this.server.start();
     await this.daemon.start();
@@ -74,6 +91,12 @@ export class Site {
   async stop(): Promise<void> {
     await this.server.stop();
     await this.daemon.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.server.front.close();
+    await this.link.close();
   }
 }
 

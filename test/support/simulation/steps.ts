@@ -1,14 +1,18 @@
 import { chmodSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { createRandom, type Random } from '../../../demo/game/seeded-random.ts';
+import { LOCALIZED_FAILPOINTS, ROLLBACK_FAILPOINTS } from '../../../src/localization/localized/channel.ts';
 import { RELEASE_FAILPOINTS } from '../../../src/releases/jobs/release-failpoints.ts';
 import { SNAPSHOT_FAILPOINTS } from '../../../src/snapshot/volume/snapshot-failpoints.ts';
 import { contentFiles, copyStore, fillDisk, rot, mountOther, restoreStore } from './disk-faults.ts';
 import type { Site } from './site.ts';
+import { sourceText, textFile, TEXT_FILES, textsIn } from './text-files.ts';
 import type { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const FAILPOINTS = [...RELEASE_FAILPOINTS, ...SNAPSHOT_FAILPOINTS];
+const LOCALIZED = [...LOCALIZED_FAILPOINTS, ...ROLLBACK_FAILPOINTS, ...RELEASE_FAILPOINTS];
 const MAX_FILES = 8;
 const MAX_FILE_BYTES = 200_000;
 
@@ -51,7 +55,7 @@ export const STEPS = {
   refresh: { weight: 1, play: async (world) => await world.calls.post('refresh') },
   /** A call is repeated with its key, as by a client that did not see the answer. */
   repeat: { weight: 2, play: async (world, [pick]) => await world.calls.repeat(pick) },
-  wait: { weight: 4, play: async (world, [pick]) => await world.pass((1 + (pick % 3)) * MINUTE_MS) },
+  wait: { weight: 3, play: async (world, [pick]) => await world.pass(((1 + (pick % 3)) * MINUTE_MS) / 2) },
   /** A disk changes one bit; the file keeps its times. */
   'bit rot': {
     weight: 4,
@@ -74,6 +78,43 @@ export const STEPS = {
     play: async (world, [pick, place]) => {
       const file = fileToDamage(world, pick, place);
       if (file !== null) rmSync(file);
+    },
+  },
+  /** A translator accepts new translations of a file. */
+  translate: { weight: 5, play: async (world, [pick]) => void (await world.translator.translate(pick)) },
+  publish: { weight: 4, play: async (world) => await world.translator.publish() },
+  'roll back': { weight: 1, play: async (world) => await world.translator.rollBack() },
+  'run the provider': { weight: 2, play: async (world) => await world.translator.runProvider() },
+  /** The provider of translations fails in one of several ways, or works again. */
+  'provider outage': {
+    weight: 1,
+    play: async (world, [pick]) => {
+      world.provider.fail(pick);
+      await world.translator.runProvider();
+    },
+  },
+  /** The databases of the translators are those of the newest backup again. */
+  'restore a backup': { weight: 1, play: async (world) => await world.translator.restore() },
+  /** The daemon of the origin is killed inside of a publish or a rollback. */
+  'kill a publish': {
+    weight: 3,
+    play: async (world, [pick, times, job]) => {
+      await world.translator.translate(pick);
+      world.origin.daemon.killAt(LOCALIZED[pick % LOCALIZED.length] ?? '', 1 + (times % 2));
+      if (job % 3 === 0) await world.translator.rollBack();
+      else await world.translator.publish();
+      await world.quiet();
+      await world.pass(MINUTE_MS / 4);
+    },
+  },
+  /** A server does not reach its daemon, or reaches it again. */
+  'cut the daemon off': {
+    weight: 1,
+    play: async (world, [pick]) => {
+      const { link } = siteOf(world, pick);
+      if (link.isCut) link.connect();
+      else link.cut();
+      world.expectFaults();
     },
   },
   /** The daemon is killed inside of the next write. */
@@ -110,7 +151,7 @@ export const STEPS = {
     play: async (world, [pick, minutes]) => {
       const site = siteOf(world, pick);
       await site.daemon.stop();
-      await world.pass((1 + (minutes % 3)) * MINUTE_MS);
+      await world.pass(((1 + (minutes % 3)) * MINUTE_MS) / 2);
       await world.check();
       await site.daemon.start();
     },
@@ -120,7 +161,10 @@ export const STEPS = {
     play: async (world, [pick, amount, sign]) => {
       const site = siteOf(world, pick);
       world.expectFaults();
-      world.setClock(site, site.clock.now() + (amount % (2 * DAY_MS)) * (sign % 2 === 0 ? 1 : -1));
+      world.setClock(
+        site,
+        site.clock.now() + (HOUR_MS + (amount % (2 * DAY_MS))) * (sign % 2 === 0 ? 1 : -1),
+      );
     },
   },
   /** The edge does not reach the origin, or reaches it again. */
@@ -162,7 +206,7 @@ export const STEPS = {
     },
   },
   /** Every fault ends; then the newest release must be served everywhere. */
-  heal: { weight: 3, play: async (world) => await world.heal() },
+  heal: { weight: 2, play: async (world) => await world.heal() },
 } as const satisfies Readonly<Record<string, StepDefinition>>;
 
 const DRAWN = Object.entries(STEPS).flatMap(([kind, { weight }]) =>
@@ -197,8 +241,17 @@ function changeFiles(world: World, random: Random): Map<string, Buffer> {
   const files = new Map(world.releases.get(world.latest));
   for (let change = 1 + random.below(3); change > 0; change -= 1) {
     const name = `files/${random.below(MAX_FILES)}.bin`;
-    if (files.has(name) && files.size > 1 && random.below(4) === 0) files.delete(name);
+    if (random.below(3) === 0) changeText(files, random);
+    else if (files.has(name) && files.size > TEXT_FILES.length + 1 && random.below(4) === 0)
+      files.delete(name);
     else files.set(name, random.bytes(random.below(MAX_FILE_BYTES)));
   }
   return files;
+}
+
+/** Gives one line of a file with text another text. */
+function changeText(files: Map<string, Buffer>, random: Random): void {
+  const name = random.pick(TEXT_FILES);
+  const texts = textsIn(files.get(name) ?? Buffer.from('[]'));
+  files.set(name, textFile(texts.with(random.below(texts.length), sourceText(100 + random.below(2 ** 31)))));
 }

@@ -30,6 +30,18 @@ async function fixture(options: Parameters<typeof scriptedHandler>[1] = {}): Pro
   };
 }
 
+it('tries a task again within the longest wait after the wall clock was set back', async () => {
+  const { engine, sync, submit, clock } = await fixture({ maxAttempts: 5 });
+  clock.jumpTo(clock.now() + 2 * 86_400_000);
+  const id = submit();
+  await settle();
+  sync.runs[0]?.fail(new TaskError('upstream_timeout', 'slow', { retryable: true }));
+  await settle();
+  clock.jumpTo(clock.now() - 2 * 86_400_000);
+  await clock.advance(120_000);
+  expect(taskOf(engine, id)).toMatchObject({ status: 'running', attempt: 2 });
+});
+
 describe('single flight', () => {
   it('returns the equal task that is queued or running, in any order of arguments', async () => {
     const { engine, sync } = await fixture();

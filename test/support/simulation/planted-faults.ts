@@ -1,0 +1,56 @@
+/** A fault of the past that is put back into the sources of a simulation, to prove that it is found. */
+export interface PlantedFault {
+  readonly name: string;
+  /** The file of `src`, the text in it that is replaced, and what it is replaced with. */
+  readonly file: string;
+  readonly text: string;
+  readonly replacement: string;
+  /** A seed whose steps find it. */
+  readonly seed: number;
+}
+
+export const PLANTED_FAULTS: readonly PlantedFault[] = [
+  {
+    name: 'bit rot served',
+    file: 'src/server/bytes/verified-object.ts',
+    text: 'this.#compare(memory, start, expected);',
+    replacement: '',
+    seed: 1,
+  },
+  {
+    name: 'foreign store',
+    file: 'src/releases/recovery/store-owner.ts',
+    text: 'if (format === null) return;\n  const { store_id: storeId } = format;',
+    replacement: 'if (format !== null) return;\n  const { store_id: storeId } = { store_id: "" };',
+    seed: 1,
+  },
+  {
+    name: 'forgotten idempotency key',
+    file: 'src/engine/tasks/task-acceptance.ts',
+    text: 'idempotency.remember(digest, task.task_id, dedupeKey, unixSeconds(clock));',
+    replacement: '',
+    seed: 1,
+  },
+  {
+    name: 'damaged localized release not published again',
+    file: 'src/daemon/daemon.ts',
+    text: 'releases.onSoundnessChanged(() => void localization.localized.automation.catchUp());',
+    replacement: '',
+    seed: 1,
+  },
+  {
+    name: 'publish after a withdrawal',
+    file: 'src/localization/localized/rollback/rollback-effect.ts',
+    text: 'resume === true ? null : withdrawnBy(records)',
+    replacement: 'null',
+    seed: 1,
+  },
+];
+
+/** Puts a fault into the source of a file. @throws Error when its text is not there once */
+export function plant({ name, file, text, replacement }: PlantedFault, source: string): string {
+  const [before, after, ...more] = source.split(text);
+  if (before === undefined || after === undefined || more.length > 0)
+    throw new Error(`${file} has changed: "${name}" does not fit any more`);
+  return before + replacement + after;
+}
