@@ -13,6 +13,8 @@ export interface UpstreamEntry {
     readonly md5?: string;
     readonly crc32?: string;
   };
+  /** Where the catalog lists it, for messages about its entries, such as `entries[3]`. */
+  readonly place?: string;
   /** Where the adapter finds the bytes: a path or a URL, meaningful to that adapter alone. */
   readonly locator: string;
 }
@@ -36,6 +38,8 @@ export interface UpstreamCatalog {
    * Two catalogs with one fingerprint describe the same release with the same entries.
    */
   fingerprint(): string;
+  /** Entries that were left out on purpose. Only after `entries` has ended; absent where none can be. */
+  excluded?(): number;
 }
 
 /** The bytes of one entry as upstream sends them. */

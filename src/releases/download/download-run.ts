@@ -52,39 +52,17 @@ export async function downloadUnresolved(
   what: DownloadRun,
   context: TaskContext,
 ): Promise<{ readonly entries: number; readonly bytes: number }> {
-  const { database, catalogs, objects, clock } = parts;
+  const { catalogs } = parts;
   const { revisionId, staging, totalBytes, confirm = async () => undefined } = what;
   const concurrency = parts.configuration().downloadConcurrency;
   const downloads = pLimit(concurrency);
   let entries = 0;
   let bytes = 0;
   let received = 0;
-  let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
   const noteWait = parts.waits.of(context);
   const failed = new FailedFiles();
   const sameBytes = new KeyedQueue();
-  const fetchedBefore = async (digest: string): Promise<KnownObject | null> => {
-    const waiting = batch.find((done) => done.object.blake3 === digest);
-    if (waiting !== undefined) return waiting.object;
-    const object = objects.get(digest);
-    if (object?.sound !== true) return null;
-    return (await parts.writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
-  };
-  const record = (): void => {
-    const done = batch;
-    batch = [];
-    const verifiedAt = unixSeconds(clock);
-    database.transaction(() => {
-      for (const { row, object } of done) {
-        objects.record(object, verifiedAt);
-        catalogs.resolve(revisionId, row.destination, object.blake3);
-      }
-    });
-  };
-  const keep = (row: CatalogEntryRow, object: KnownObject): void => {
-    batch.push({ row, object });
-    if (batch.length >= BATCH_ENTRIES) record();
-  };
+  const fetched = createFetchedRecord(parts, revisionId);
   let confirmed: Promise<void> | null = null;
   const fetchOrNote = async (row: CatalogEntryRow, signal: AbortSignal): Promise<void> => {
     try {
@@ -111,7 +89,7 @@ export async function downloadUnresolved(
           noteWait,
         ),
     );
-    keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
+    fetched.keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
     entries += 1;
     bytes += digests.size;
   };
@@ -126,21 +104,60 @@ export async function downloadUnresolved(
         if (digest === null) await fetchOrNote(row, signal);
         else {
           await sameBytes.run(digest, async () => {
-            const object = await fetchedBefore(digest);
+            const object = await fetched.before(digest);
             if (object === null) await fetchOrNote(row, signal);
-            else keep(row, object);
+            else fetched.keep(row, object);
           });
         }
       },
     );
   } finally {
-    if (batch.length > 0) record();
+    fetched.write();
   }
   if (failed.count > 0) {
     await confirm();
     throw failed.failure(what.entryCount);
   }
   return { entries, bytes };
+}
+
+/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
+function createFetchedRecord(
+  { database, catalogs, objects, clock, writer }: TaskParts,
+  revisionId: number,
+): {
+  /** An object with these bytes that is in the store; `null` when there is none. */
+  before(digest: string): Promise<KnownObject | null>;
+  keep(row: CatalogEntryRow, object: KnownObject): void;
+  write(): void;
+} {
+  let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
+  const write = (): void => {
+    const done = batch;
+    batch = [];
+    if (done.length === 0) return;
+    const verifiedAt = unixSeconds(clock);
+    database.transaction(() => {
+      for (const { row, object } of done) {
+        objects.record(object, verifiedAt);
+        catalogs.resolve(revisionId, row.destination, object.blake3);
+      }
+    });
+  };
+  return {
+    before: async (digest) => {
+      const waiting = batch.find((done) => done.object.blake3 === digest);
+      if (waiting !== undefined) return waiting.object;
+      const object = objects.get(digest);
+      if (object?.sound !== true) return null;
+      return (await writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
+    },
+    keep: (row, object) => {
+      batch.push({ row, object });
+      if (batch.length >= BATCH_ENTRIES) write();
+    },
+    write,
+  };
 }
 
 /**

@@ -94,6 +94,7 @@ async function draftOf(
     content,
     serverInfo,
     appVersion: revision.app_version,
+    excludedCount: attested.excluded_count ?? 0,
     origin: { snapshotId: attested.snapshot_id, createdAt: attested.created_at },
   };
 }

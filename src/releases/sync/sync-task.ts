@@ -164,6 +164,7 @@ async function draftOf(
     content,
     serverInfo,
     appVersion: revision.app_version,
+    excludedCount: revision.excluded_count,
   };
 }
 
@@ -199,6 +200,7 @@ function resultOf(done: {
     downloaded_entries: downloaded.entries,
     downloaded_bytes: downloaded.bytes,
     reused_entries: plan.reused,
+    ...(release.excluded_count === 0 ? {} : { excluded_entries: release.excluded_count }),
     attestation_version: done.version,
     ...(done.currentAt === null ? {} : { current_at: done.currentAt }),
     server_info_replaced: isDocumentReplaced(release, previous),

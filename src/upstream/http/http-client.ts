@@ -184,7 +184,7 @@ async function failureOf(
 }
 
 /** The first bytes of a body that only explains a failure; fewer when it breaks off. */
-async function beginningOf(answer: UpstreamAnswer): Promise<Buffer> {
+export async function beginningOf(answer: UpstreamAnswer): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   try {

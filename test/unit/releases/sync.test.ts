@@ -203,7 +203,7 @@ describe('files that upstream does not have', () => {
     expect(failed.failure_reason).toMatch(
       /^8 of 30 files are missing upstream \(.+ and 3 others\): file-\d\d is not there; all others are stored/,
     );
-    const named = (failed.result?.['failed'] as { destination: string }[]).map(
+    const named = ((failed.result ?? {})['failed'] as { destination: string }[]).map(
       ({ destination }) => destination,
     );
     expect(named.sort()).toEqual(missing);
@@ -233,6 +233,53 @@ describe('files that upstream does not have', () => {
     expect(failed.result).toMatchObject({ failed_entries: 1000, failed_named: 100 });
     expect(world.upstream.opened.length).toBeLessThan(1050);
   });
+});
+
+describe('entries that are listed twice', () => {
+  test('count once when they say the same, and are named with both places when they do not', async () => {
+    const world = await createWorld();
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    const [first] = world.upstream.entries();
+    if (first === undefined) throw new Error('no entry');
+    world.upstream.listedAgain.push({ ...first, locator: 'elsewhere' });
+    const task = await world.act('sync');
+    expect(task.result).toMatchObject({ entry_count: 2, downloaded_entries: 2 });
+
+    world.upstream.listedAgain.push({ ...first, size: 4, place: 'entries[3]' });
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'destination_duplicate',
+      failure_reason: expect.stringMatching(
+        /^the catalog lists the destination "a" twice with different facts: .+ \(3 bytes, blake3 .+\), and entries\[3\] \(4 bytes/,
+      ) as string,
+    });
+  });
+
+  test('are not the same without a digest when their bytes are in two places', async () => {
+    const world = await createWorld();
+    world.upstream.stated = 'none';
+    world.upstream.files = new Map([['a', 'one']]);
+    const [first] = world.upstream.entries();
+    if (first === undefined) throw new Error('no entry');
+    world.upstream.listedAgain.push(first);
+    expect((await world.act('sync')).status).toBe('succeeded');
+    world.upstream.listedAgain.push({ ...first, locator: 'elsewhere' });
+    expect((await world.act('sync')).failure_code).toBe('destination_duplicate');
+  });
+});
+
+test('files that are left out on purpose are counted in the result and in the attestation', async () => {
+  const world = await createWorld();
+  world.upstream.files = new Map([['a', 'one']]);
+  world.upstream.excludedCount = 2;
+  expect((await world.act('sync')).result).toMatchObject({ excluded_entries: 2, entry_count: 1 });
+  expect(world.attested().official).toMatchObject({ excluded_count: 2, entry_count: 1 });
+  // The same content, of which upstream now lists nothing else.
+  world.upstream.excludedCount = 0;
+  expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
+  expect(world.attested().official).not.toHaveProperty('excluded_count');
 });
 
 describe('an upstream that publishes another catalog while files are fetched', () => {
