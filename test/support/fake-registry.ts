@@ -48,6 +48,8 @@ export interface RegistrySwitches {
   readonly access?: 'anonymous' | 'basic' | 'bearer';
   /** Whether `/v2/` says what it wants, as the specification asks. */
   readonly tellsAtV2?: boolean;
+  /** Whether it names a token service although it takes a password alone. */
+  readonly namesTokenService?: boolean;
   /** How it answers requests for the repository that lack it; a 401 says what it wants. */
   readonly refusal?: 401 | 403 | 404;
   /** How it answers a password where it wants a token. */
@@ -206,7 +208,9 @@ function createGate(registryOf: () => FakeRegistry): Intercept {
     }
     const challenge = {
       'www-authenticate':
-        access === 'basic' ? 'Basic realm="r"' : `Bearer realm="${url}/token",service="x",scope="any"`,
+        access === 'basic' && switches.namesTokenService !== true
+          ? 'Basic realm="r"'
+          : `Bearer realm="${url}/token",service="x",scope="any"`,
     };
     if (request.url === '/v2/') {
       if (access === 'anonymous') response.end('{}');

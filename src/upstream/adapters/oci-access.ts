@@ -54,6 +54,75 @@ export interface RegistryAccess {
   send(request: RegistryRequest, signal: AbortSignal): Promise<UpstreamAnswer>;
 }
 
+/** What a registry wants, and what it has got. */
+class Credentials {
+  readonly #options: RegistryAccessOptions;
+  #challenge: BearerChallenge | null = null;
+  #token: { readonly text: string; readonly expiresAt: number } | null = null;
+  #hasSentPassword = false;
+
+  constructor(options: RegistryAccessOptions) {
+    this.#options = options;
+  }
+
+  get hasToken(): boolean {
+    return this.#token !== null;
+  }
+
+  get hasExpired(): boolean {
+    return this.#token !== null && this.#options.clock.now() >= this.#token.expiresAt;
+  }
+
+  async renew(signal: AbortSignal): Promise<void> {
+    if (this.#challenge === null) return;
+    const { text, seconds } = await fetchToken(this.#options, this.#challenge, signal);
+    this.#token = { text, expiresAt: this.#options.clock.now() + seconds * 1000 };
+    this.#options.authorize(`Bearer ${text}`);
+  }
+
+  /** Takes what a refusal wants. @returns whether another request may have another answer */
+  async heed(answer: UpstreamAnswer, signal: AbortSignal): Promise<boolean> {
+    // The target of a redirect is not the registry: it must not choose where a password goes.
+    if (!this.#isRegistry(answer)) return false;
+    const field = [answer.headers['www-authenticate'] ?? []].flat().join(', ');
+    this.#challenge = parseChallenge(field) ?? this.#challenge;
+    if (this.#challenge !== null) {
+      await this.renew(signal);
+      return true;
+    }
+    return (field === '' || wantsPassword(field)) && this.#sendPassword();
+  }
+
+  /** Tries the password where no token is accepted: some registries name a token service and take a password alone. */
+  async tryPassword(refused: UpstreamAnswer, send: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer> {
+    const token = this.#token;
+    if (refused.status !== 401 || token === null || !this.#isRegistry(refused) || !this.#sendPassword())
+      return refused;
+    const answer = await send();
+    if (answer.status === 401 || answer.status === 403) {
+      answer.discard();
+      this.#options.authorize(`Bearer ${token.text}`);
+      return refused;
+    }
+    refused.discard();
+    this.#challenge = null;
+    this.#token = null;
+    return answer;
+  }
+
+  #sendPassword(): boolean {
+    const { password, authorize } = this.#options;
+    if (password === null || this.#hasSentPassword) return false;
+    this.#hasSentPassword = true;
+    authorize(password);
+    return true;
+  }
+
+  #isRegistry(answer: UpstreamAnswer): boolean {
+    return new URL(answer.url).origin === new URL(this.#options.url).origin;
+  }
+}
+
 /**
  * Makes the access to a repository. The registry says at `/v2/`, without credentials, which it wants: many answer a password that
  * they do not want with 403, and a request without a token with 404. Where `/v2/` tells nothing, the first refusal does.
@@ -61,47 +130,16 @@ export interface RegistryAccess {
  * Source: OCI distribution specification 1.1, "Determining Support"; distribution, "Token Authentication Specification".
  */
 export function createRegistryAccess(options: RegistryAccessOptions): RegistryAccess {
-  const { url, client, clock, password } = options;
+  const { url, client } = options;
   const renewal = pLimit(1);
+  const credentials = new Credentials(options);
   let learning: Promise<void> | null = null;
-  let challenge: BearerChallenge | null = null;
-  let token: { readonly text: string; readonly expiresAt: number } | null = null;
-  let hasSentPassword = false;
-
-  const isRegistry = (answer: UpstreamAnswer): boolean => new URL(answer.url).origin === new URL(url).origin;
-
-  const renew = async (signal: AbortSignal): Promise<void> => {
-    if (challenge === null) return;
-    const found = await fetchToken(options, challenge, signal);
-    token = { text: found.text, expiresAt: clock.now() + found.seconds * 1000 };
-    options.authorize(`Bearer ${found.text}`);
-  };
-
-  const sendPassword = (): boolean => {
-    if (password === null || hasSentPassword || challenge !== null) return false;
-    hasSentPassword = true;
-    options.authorize(password);
-    return true;
-  };
-
-  /** Takes what a refusal wants. @returns whether another request may have another answer */
-  const heed = async (answer: UpstreamAnswer, signal: AbortSignal): Promise<boolean> => {
-    // The target of a redirect is not the registry: it must not choose where a password goes.
-    if (!isRegistry(answer)) return false;
-    const field = [answer.headers['www-authenticate'] ?? []].flat().join(', ');
-    challenge = parseChallenge(field) ?? challenge;
-    if (challenge !== null) {
-      await renew(signal);
-      return true;
-    }
-    return (field === '' || wantsPassword(field)) && sendPassword();
-  };
 
   const learn = async (signal: AbortSignal): Promise<void> => {
     const accept = [200, 401, 403, 404, 405];
     const answer = await client.send({ method: 'GET', url: `${url}/v2/`, accept }, signal);
     answer.discard();
-    if (answer.status === 401) await heed(answer, signal);
+    if (answer.status === 401) await credentials.heed(answer, signal);
   };
 
   const learnOnce = async (signal: AbortSignal): Promise<void> => {
@@ -120,31 +158,32 @@ export function createRegistryAccess(options: RegistryAccessOptions): RegistryAc
     refused: UpstreamAnswer,
     signal: AbortSignal,
   ): Promise<UpstreamAnswer> => {
+    const send = async (): Promise<UpstreamAnswer> => await client.send(attemptOf(request), signal);
     let answer = refused;
     for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
       const isHidden = answer.status !== 401;
-      if (isHidden && token !== null && (request.isKnown !== true || renewals > 0)) break;
-      if (!(await heed(answer, signal))) break;
+      if (isHidden && credentials.hasToken && (request.isKnown !== true || renewals > 0)) break;
+      if (!(await credentials.heed(answer, signal))) break;
       answer.discard();
-      answer = await client.send(attemptOf(request), signal);
+      answer = await send();
       if (!REFUSALS.includes(answer.status)) break;
     }
-    return answer;
+    return await credentials.tryPassword(answer, send);
   };
 
   return {
     send: async (request, signal) => {
       await learnOnce(signal);
-      if (token !== null && clock.now() >= token.expiresAt) {
-        const { text } = token;
+      if (credentials.hasExpired) {
         await renewal(async () => {
-          if (token?.text === text) await renew(signal);
+          // Another request may have done it.
+          if (credentials.hasExpired) await credentials.renew(signal);
         });
       }
-      let answer = await client.send(attemptOf(request), signal);
-      if (REFUSALS.includes(answer.status)) {
-        answer = await renewal(async () => await insist(request, answer, signal));
-      }
+      const first = await client.send(attemptOf(request), signal);
+      const answer = REFUSALS.includes(first.status)
+        ? await renewal(async () => await insist(request, first, signal))
+        : first;
       if (request.accept.includes(answer.status)) return answer;
       throw await refusalOf(options, answer);
     },

@@ -96,6 +96,7 @@ describe('a registry as it is', () => {
       'wants a password and hides without one (Artifactory)',
       { access: 'basic', tellsAtV2: false, refusal: 404 },
     ],
+    ['wants a password and names a token service', { access: 'basic', namesTokenService: true }],
     ['wants a token (Docker Hub, ACR)', { access: 'bearer' }],
     ['wants a token and denies a password (ghcr.io)', { access: 'bearer', passwordRefusal: 403 }],
     ['wants a token and hides without one (Harbor, GitLab)', { access: 'bearer', refusal: 404 }],

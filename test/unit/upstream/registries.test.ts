@@ -253,8 +253,8 @@ describe('the credentials of a registry', () => {
       return true;
     };
     await expect(look()).rejects.toThrow('status 401: check the credentials');
-    // HEAD and GET, each with three more tokens.
-    expect(registry.seen).toHaveLength(16);
+    // HEAD and GET, each with three more tokens, and the password once.
+    expect(registry.seen).toHaveLength(17);
   });
 
   it.each([
