@@ -59,7 +59,12 @@ function upstreamDiagnosis(adapter: UpstreamAdapter | null, last: ProbeResult | 
 }
 
 function syncDiagnosis(
-  { report: { last, next_at: nextAt, consecutive_failures: failures }, failingSince }: SyncState,
+  {
+    report: { last, next_at: nextAt, consecutive_failures: failures },
+    failingSince,
+    retriedCode,
+    wait,
+  }: SyncState,
   {
     hasRelease,
     probe,
@@ -67,6 +72,10 @@ function syncDiagnosis(
   }: { readonly hasRelease: boolean; readonly probe: ProbeResult | null; readonly now: number },
 ): ReleaseDiagnosis {
   const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;
+  if (wait !== null) {
+    const message = `a sync waits for upstream until ${new Date(wait.until).toISOString()}: ${wait.why}`;
+    return { id: 'sync', status: hasRelease ? 'ok' : 'degraded', message };
+  }
   if (last === null && probe !== null && !probe.ok) {
     // The first sync repeats its request for a while before it fails.
     return {
@@ -91,7 +100,9 @@ function syncDiagnosis(
       since: failingSince,
     };
   }
-  return { id: 'sync', status: 'ok', message: `${last.result ?? last.status} at ${end}; ${next}` };
+  const retried =
+    retriedCode === null ? '' : ` (an attempt failed: ${probe?.ok === false ? probe.message : retriedCode})`;
+  return { id: 'sync', status: 'ok', message: `${last.result ?? last.status} at ${end}; ${next}${retried}` };
 }
 
 function isoTime(unixSecond: number): string {

@@ -7,6 +7,7 @@ import type { SnapshotWriter } from '../snapshot/snapshot-writer.ts';
 import type { ReleaseEvents } from '../engine/events/release-events.ts';
 import type { TaskEngine } from '../engine/tasks/task-engine.ts';
 import type { ConnectedUpstream } from '../upstream/adapters/upstream-source.ts';
+import type { UpstreamWaits } from './download/upstream-waits.ts';
 import type { Attestor } from './attest/attestor.ts';
 import type { CatalogStore } from './catalog/catalog-store.ts';
 import type { ReleaseCheck } from './checks/release-check.ts';
@@ -49,6 +50,7 @@ export interface ReleaseParts extends ReleaseBase {
   readonly origins: OriginRepository;
   readonly attempts: RepairAttempts;
   readonly staging: Staging;
+  readonly waits: UpstreamWaits;
   readonly damage: ReleaseDamage;
   readonly attestor: Attestor;
   readonly check: ReleaseCheck;

@@ -22,6 +22,7 @@ import { createStoreWatch } from './checks/store-watch.ts';
 import { createStoredObjectInspector, type StoredObjectInspector } from './checks/stored-object-inspector.ts';
 import { createWithdrawalRecheck } from './checks/withdrawal-recheck.ts';
 import { createStorageMeter, type StorageMeter } from './cleanup/storage-use.ts';
+import { createUpstreamWaits } from './download/upstream-waits.ts';
 import { implementReleaseJobs } from './implement-release-jobs.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
@@ -118,7 +119,8 @@ export function openReleases(options: ReleasesOptions): Releases {
   );
   const syncState = (): SyncState => {
     const planned = [options.plannedSyncAt(), retry.plannedAt(), follower.retryAt()];
-    return syncStateOf(engine.historyOf(SYNC_JOB.kind), ...planned);
+    const wait = engine.runningSince(SYNC_JOB.kind) === null ? null : parts.waits.current();
+    return syncStateOf(engine.historyOf(SYNC_JOB.kind), wait, ...planned);
   };
   return {
     jobs: implementReleaseJobs(parts, upstream, recovery),
@@ -213,6 +215,7 @@ function createParts(options: ReleasesOptions): OpenParts {
     origins,
     attempts: createRepairAttempts(database),
     staging,
+    waits: createUpstreamWaits(clock),
     damage,
     attestor,
     check,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CHANNELS } from '../domain/release/channel.ts';
 import { MANIFEST_MAX_ENTRIES } from '../domain/release/manifest.ts';
+import { globSchema } from '../platform/config/glob-schema.ts';
 import { isAddressRange } from './private-addresses.ts';
 import { redactUrl } from './upstream-location.ts';
 
@@ -225,6 +226,9 @@ export const UPSTREAM_KINDS = {
   oci: { section: 'oci', setting: 'url' },
 } as const;
 
+/** Kinds whose releases are copied as somebody else signed them. */
+const SIGNED_KINDS: ReadonlySet<string> = new Set(['slipway', 'bundle', 'oci']);
+
 export const upstreamConfigurationSchema = z
   .strictObject({
     kind: z
@@ -242,13 +246,25 @@ export const upstreamConfigurationSchema = z
       .max(64)
       .default([])
       .describe('Private address ranges (CIDR) that origins other than the configured one may have.'),
+    exclude: z
+      .array(globSchema)
+      .max(1000)
+      .default([])
+      .describe(
+        'Globs of files of a catalog that are left out on purpose; the attestation states how many. Not for copies of another Slipway, which stay as they were signed.',
+      ),
     concurrency: z
       .int()
       .min(1)
       .max(64)
       .default(8)
       .describe('Maximum number of concurrent downloads and of connections to one origin.'),
-    maxAttempts: z.int().min(1).max(20).default(5).describe('Attempts per file before its task fails.'),
+    maxAttempts: z
+      .int()
+      .min(1)
+      .max(20)
+      .default(5)
+      .describe('Attempts in a row that may bring a file no further before its task fails.'),
     backoffBaseMs: z
       .int()
       .min(1)
@@ -310,6 +326,13 @@ export const upstreamConfigurationSchema = z
   })
   .superRefine((value, context) => {
     if (value.kind === 'none') return;
+    if (value.exclude.length > 0 && SIGNED_KINDS.has(value.kind)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['exclude'],
+        message: `leaves nothing out with kind "${value.kind}": its releases are copied as they were signed; exclude files where they are made`,
+      });
+    }
     const { section, setting } = UPSTREAM_KINDS[value.kind];
     if (value[section] === undefined) {
       context.addIssue({

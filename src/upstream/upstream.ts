@@ -13,6 +13,8 @@ export interface UpstreamEntry {
     readonly md5?: string;
     readonly crc32?: string;
   };
+  /** Where the catalog lists it, for messages about its entries, such as `entries[3]`. */
+  readonly place?: string;
   /** Where the adapter finds the bytes: a path or a URL, meaningful to that adapter alone. */
   readonly locator: string;
 }
@@ -36,6 +38,8 @@ export interface UpstreamCatalog {
    * Two catalogs with one fingerprint describe the same release with the same entries.
    */
   fingerprint(): string;
+  /** Entries that were left out on purpose. Only after `entries` has ended; absent where none can be. */
+  excluded?(): number;
 }
 
 /** The bytes of one entry as upstream sends them. */
@@ -44,10 +48,22 @@ export interface UpstreamBody {
   readonly start: number;
   /** Size of the whole file in bytes, where upstream says. */
   readonly totalSize: number | null;
-  /** Strong validator for a later resume, or `null`. */
+  /** Strong validator for a later resume, or `null`. Without one, only a stated digest can tell whether a resumed file is whole. */
   readonly validator: string | null;
+  /** The content coding that upstream named although none was asked for. A decoded body is never resumed: its offsets mean nothing. */
+  readonly coding?: { readonly name: string; readonly isDecoded: boolean };
   /** The bytes; iterating throws UpstreamError on a stall, a reset or a truncated body. */
   readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Where an entry is opened, and how. */
+export interface EntryStart {
+  /** Offset of the first byte wanted. */
+  readonly start: number;
+  /** The validator under which the bytes before it were received, or `null`. */
+  readonly validator: string | null;
+  /** Whether bytes that arrived before were wrong, so that a cache in between must not answer. */
+  readonly pastCaches?: boolean;
 }
 
 export interface UpstreamHealth {
@@ -71,16 +87,11 @@ export interface UpstreamAdapter {
    */
   fetchCatalog(previousEtag: string | null, signal: AbortSignal): Promise<UpstreamCatalog | null>;
   /**
-   * Opens the bytes of one entry from `start`.
+   * Opens the bytes of one entry.
    *
-   * @param resume where to begin, and the validator under which the bytes before it were received
    * @throws UpstreamError
    */
-  open(
-    entry: UpstreamEntry,
-    resume: { readonly start: number; readonly validator: string | null },
-    signal: AbortSignal,
-  ): Promise<UpstreamBody>;
+  open(entry: UpstreamEntry, from: EntryStart, signal: AbortSignal): Promise<UpstreamBody>;
 }
 
 export const UPSTREAM_ERROR_CODES = [
@@ -90,6 +101,8 @@ export const UPSTREAM_ERROR_CODES = [
   'upstream_throttled',
   'upstream_truncated',
   'upstream_not_found',
+  'upstream_forbidden',
+  'upstream_not_modified',
   'upstream_closed',
   'upstream_address_refused',
   'catalog_invalid',
@@ -126,6 +139,22 @@ export class UpstreamError extends Error {
     this.retryable = options.retryable ?? false;
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
+
+  /** The same failure, with a sentence more in its message. */
+  withReason(reason: string): UpstreamError {
+    const { code, message, retryable, retryAfterMs, cause } = this;
+    return new UpstreamError(code, `${message}; ${reason}`, { retryable, retryAfterMs, cause });
+  }
+}
+
+/** Whether an entry states a digest, which tells whether received bytes are its bytes. */
+export function statesDigest({ digests }: UpstreamEntry): boolean {
+  return Object.values(digests).some((digest) => digest !== undefined);
+}
+
+/** Whether the bytes themselves are wrong: a catalog, a file or a copy in a cache is not of the same release as the others. */
+export function isMismatch(error: UpstreamError): boolean {
+  return error.code === 'digest_mismatch' || error.code === 'size_mismatch';
 }
 
 /**

@@ -207,6 +207,36 @@ describe.skipIf(tools === null)('a bundle in a registry', () => {
     expect(front.seen).toEqual(['HEAD /v2/oras/manifests/none-yet', 'HEAD /v2/oras/manifests/r1']);
   });
 
+  it('is found through an index of one manifest, and an index of two is named', async () => {
+    push.oras();
+    const url = `http://${world.registry}/v2/oras/manifests`;
+    const manifest = await fetch(`${url}/r1`, { headers: { accept: MANIFEST } });
+    const digest = manifest.headers.get('docker-content-digest') ?? unreachable();
+    const size = (await manifest.arrayBuffer()).byteLength;
+    const type = 'application/vnd.oci.image.index.v1+json';
+    const one = { mediaType: MANIFEST, digest, size };
+    for (const [tag, manifests] of Object.entries({ one: [one], two: [one, one] })) {
+      const body = JSON.stringify({ schemaVersion: 2, mediaType: type, manifests });
+      const put = await fetch(`${url}/${tag}`, { method: 'PUT', body, headers: { 'content-type': type } });
+      expect(put.status).toBe(201);
+    }
+    const look = async (tag: string) => {
+      const { registry, store } = world;
+      const oci = {
+        url: `http://${registry}`,
+        repository: 'oras',
+        tags: [tag],
+        trustedKeys: [store.keyFile],
+      };
+      const section = upstreamConfigurationSchema.parse({ kind: 'oci', oci });
+      const adapter = createUpstreamAdapter(section, { clock: systemClock });
+      onTestFinished(async () => await adapter.close());
+      return await adapter.attested?.source.current(null, AbortSignal.timeout(290_000));
+    };
+    expect((await look('one'))?.envelope).toEqual((await look('r1'))?.envelope);
+    await expect(look('two')).rejects.toThrow('the tag two leads to an index of 2 manifests');
+  });
+
   it('is fetched pack by pack when most of it is missing, and object by object when little is', async () => {
     const { directory, registry } = world;
     const store = await makeAttestedStore(join(directory, 'many'));

@@ -126,9 +126,9 @@ const PERMANENT: ReadonlyArray<readonly [string, string, (tree: Map<string, Buff
     (tree) => editCatalog(tree, (entries) => entries.push(manifestEntry('a\nb', Buffer.from('x')))),
   ],
   [
-    'a duplicate destination',
+    'a destination with two sizes',
     'destination_duplicate',
-    (tree) => editCatalog(tree, (entries) => entries.push({ ...entries[0] })),
+    (tree) => editCatalog(tree, (entries) => entries.push({ ...entries[0], size: 1 })),
   ],
   ['an empty release', 'catalog_empty', (tree) => editCatalog(tree, (entries) => entries.splice(0))],
   ['no catalog', 'upstream_not_found', (tree) => tree.delete('release.json')],

@@ -20,6 +20,7 @@ export function releaseRow(releaseId: string, change: Partial<ReleaseRow> = {}):
     entry_count: 1,
     total_bytes: 10,
     app_version: null,
+    excluded_count: 0,
     server_info_blake3: null,
     server_info_size: null,
     created_at: 1000,

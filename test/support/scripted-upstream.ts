@@ -23,6 +23,10 @@ export class ScriptedUpstream implements UpstreamAdapter {
   stated: Stated = 'blake3';
   /** By destination. */
   files = new Map<string, string | Buffer>();
+  /** Entries that the catalog lists behind those of the files. */
+  readonly listedAgain: UpstreamEntry[] = [];
+  /** Entries that the settings leave out. */
+  excludedCount = 0;
   /** Bytes sent in place of the files of a catalog, by destination; null is "not found". */
   readonly sent = new Map<string, string | Buffer | null>();
   /** Whether catalogs have validators. */
@@ -44,9 +48,10 @@ export class ScriptedUpstream implements UpstreamAdapter {
 
   async fetchCatalog(previousEtag: string | null): Promise<UpstreamCatalog | null> {
     if (this.failure !== null) throw this.failure;
-    const entries = this.#entries();
+    const entries = [...this.entries(), ...this.listedAgain];
+    const { excludedCount } = this;
     const fingerprint = blake3Hex(
-      Buffer.from(JSON.stringify([this.releaseId, this.appVersion, this.serverInfo, entries])),
+      Buffer.from(JSON.stringify([this.releaseId, this.appVersion, this.serverInfo, entries, excludedCount])),
     );
     const etag = this.validators ? `"${fingerprint}"` : null;
     if (etag !== null && etag === previousEtag) return null;
@@ -60,6 +65,7 @@ export class ScriptedUpstream implements UpstreamAdapter {
         yield* entries;
       },
       fingerprint: () => fingerprint,
+      excluded: () => excludedCount,
     };
   }
 
@@ -89,7 +95,7 @@ export class ScriptedUpstream implements UpstreamAdapter {
     };
   }
 
-  #entries(): UpstreamEntry[] {
+  entries(): UpstreamEntry[] {
     return [...this.files].map(([name, content]) => {
       const destination = parseDestination(name);
       if (!destination.ok) throw new Error(destination.error);

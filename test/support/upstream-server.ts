@@ -120,7 +120,9 @@ function answer(
   }
   const range = /^bytes=([0-9]+)-$/.exec(request.headers.range ?? '');
   const rangeStands =
-    range !== null && request.headers['if-range'] === etag && fault?.kind !== 'ignore-range';
+    range !== null &&
+    [undefined, etag].includes(request.headers['if-range'] as string | undefined) &&
+    fault?.kind !== 'ignore-range';
   const start = rangeStands ? Number(range[1]) : 0;
   if (rangeStands && start >= bytes.length) {
     response.writeHead(416, { 'content-range': `bytes */${bytes.length}`, 'content-length': 0 }).end();

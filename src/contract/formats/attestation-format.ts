@@ -46,6 +46,9 @@ const attestedRelease = z.object({
   snapshot_id: snapshotId,
   entry_count: count,
   total_bytes: count,
+  excluded_count: count
+    .optional()
+    .describe('Files that upstream lists and the mirror leaves out on purpose; absent when there are none.'),
   created_at: unixSeconds,
   verified_at: unixSeconds,
   verification: z.literal('full'),

@@ -12,7 +12,7 @@ import { blake3, releaseId, snapshotId } from './release-fields.ts';
  * The packs, one after the other, are the bytes of the listed objects, one after the other, so that no layer is larger
  * than {@link BUNDLE_PACK_BYTES} whatever the size of an object.
  */
-const BUNDLE_ARTIFACT_TYPE = 'application/vnd.slipway.release.v1';
+export const BUNDLE_ARTIFACT_TYPE = 'application/vnd.slipway.release.v1';
 
 /** Media types of the layers, in their order; packs follow. */
 export const BUNDLE_LAYERS = {
@@ -23,7 +23,7 @@ export const BUNDLE_LAYERS = {
 } as const;
 
 export const OCI_MANIFEST_TYPE = 'application/vnd.oci.image.manifest.v1+json';
-const OCI_INDEX_TYPE = 'application/vnd.oci.image.index.v1+json';
+export const OCI_INDEX_TYPE = 'application/vnd.oci.image.index.v1+json';
 
 /** The empty config of an artifact. Source: OCI image specification 1.1, "Guidance for an Empty Descriptor". */
 export const OCI_EMPTY_CONFIG = {

@@ -48,7 +48,7 @@ export interface FactSources {
 export function collectFacts(sources: FactSources): ConditionFacts {
   const { releases, attestor, engine, doctor, clock } = sources;
   const syncState = sources.syncState();
-  const { report, failingSince, retriedCode } = syncState;
+  const { report, failingSince, retriedCode, wait } = syncState;
   const { last, next_at: nextAt, consecutive_failures: consecutiveFailures } = report;
   const code = consecutiveFailures > 0 ? (last?.code ?? null) : null;
   const now = unixSeconds(clock);
@@ -62,6 +62,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
       failingSince,
       code,
       retriedCode,
+      waitsUntil: wait === null ? null : Math.ceil(wait.until / 1000),
       nextAt,
     },
     full: fullVolumes(sources, code, syncState),

@@ -51,6 +51,8 @@ export interface ConditionFacts {
     readonly code: string | null;
     /** The code with which an attempt failed of the sync that waits or runs; `null` when none did. */
     readonly retriedCode: string | null;
+    /** Until when upstream asked a running sync to wait, Unix seconds; `null` when it did not. */
+    readonly waitsUntil: number | null;
     readonly nextAt: number | null;
   };
   /** The volumes that are full, and since when, if that is known. */
@@ -153,15 +155,25 @@ function unwritableVolumes({ full, unwritable }: ConditionFacts): readonly Daemo
 }
 
 function syncConditions({ sync, hasOfficial, hasUpstream }: ConditionFacts): readonly DaemonCondition[] {
-  const { runningSince, consecutiveFailures: failures, failingSince, code, retriedCode, nextAt } = sync;
+  const {
+    runningSince,
+    consecutiveFailures: failures,
+    failingSince,
+    code,
+    retriedCode,
+    nextAt,
+    waitsUntil,
+  } = sync;
   const failed = failures === 1 ? 'the last sync failed' : `the last ${failures} syncs failed`;
   const times = { since: failingSince, next_try: nextAt };
   // The attempts of a first sync can last for minutes, and without it there is nothing to serve.
   const isRetried = !hasOfficial && failures === 0 && retriedCode !== null;
+  const runs = waitsUntil === null ? 'a sync runs' : 'a sync waits, because upstream asked it to retry later';
   const attempt = `its last attempt failed (${retriedCode ?? ''})`;
   return [
-    ...when(runningSince !== null, 'syncing', isRetried ? `a sync runs; ${attempt}` : 'a sync runs', {
+    ...when(runningSince !== null, 'syncing', isRetried ? `${runs}; ${attempt}` : runs, {
       since: runningSince,
+      next_try: waitsUntil,
     }),
     ...when(isRetried, 'sync_failed', `the first sync has not succeeded; ${attempt}`, { next_try: nextAt }),
     ...when(failures > 0, 'sync_failed', code === null ? failed : `${failed} (${code})`, times),

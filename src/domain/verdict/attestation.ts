@@ -30,6 +30,8 @@ export interface AttestedRelease {
   readonly snapshot_id: SnapshotId;
   readonly entry_count: number;
   readonly total_bytes: number;
+  /** Files that upstream lists and the mirror leaves out on purpose (`upstream.exclude`); absent when there are none. */
+  readonly excluded_count?: number | undefined;
   /** Unix seconds at which the release was first registered; the Last-Modified of its bytes under its immutable path. */
   readonly created_at: number;
   /** Unix seconds of the verification behind this statement. */

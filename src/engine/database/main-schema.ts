@@ -119,6 +119,7 @@ CREATE TABLE catalog_revision (
   etag                TEXT,
   task_id             TEXT NOT NULL,
   app_version         TEXT,
+  excluded_count      INTEGER NOT NULL DEFAULT 0 CHECK (excluded_count >= 0),
   server_info         BLOB,
   entry_count         INTEGER NOT NULL DEFAULT 0 CHECK (entry_count >= 0),
   stated_bytes        INTEGER NOT NULL DEFAULT 0 CHECK (stated_bytes >= 0),
@@ -169,6 +170,7 @@ CREATE TABLE release (
   entry_count         INTEGER NOT NULL DEFAULT 0,
   total_bytes         INTEGER NOT NULL DEFAULT 0,
   app_version         TEXT,
+  excluded_count      INTEGER NOT NULL DEFAULT 0 CHECK (excluded_count >= 0),
   server_info_blake3  TEXT,
   server_info_size    INTEGER,
   created_at          INTEGER NOT NULL,
@@ -329,10 +331,10 @@ CREATE TABLE origin_naming (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The schema of main.db. Versions up to 15 were never released. */
+/** The schema of main.db. Versions up to 16 were never released. */
 export const MAIN_MIGRATIONS: readonly Migration[] = [
   {
-    version: 16,
+    version: 17,
     name: 'main',
     sql: TASKS + SCHEDULES + RELEASES + EVENTS + REPAIRS + LOCALIZED + ORIGIN,
   },

@@ -5,7 +5,7 @@ import type { AttestedSource, SourceManifest } from '../attested-source.ts';
 import { MirrorError } from '../mirror-error.ts';
 import { BundleError } from './bundle-error.ts';
 import { findInBundles, mostlyMissingPacks } from './missing-in-packs.ts';
-import { readBundledObject, type Bundle } from './open-bundle.ts';
+import { packRanges, readBundledObject, type Bundle } from './open-bundle.ts';
 import { describeBundle } from './describe-bundle.ts';
 
 export interface BundleShelf {
@@ -24,10 +24,14 @@ export interface BundleShelf {
    * @param packs the bytes that will be read of each, by digest
    */
   expect?(packs: ReadonlyMap<string, number>): void;
+  /** Tells that bytes of these packs were wrong, by digest, so that they are fetched again, past caches. */
+  distrust?(packs: readonly string[]): void;
 }
 
 export interface ShelvedObject {
   readonly size: number;
+  /** The digests of the packs that hold it. */
+  readonly packs: readonly string[];
   read(start: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
@@ -90,6 +94,7 @@ export function createBundleSource(shelf: BundleShelf): BundleSource {
       if (found === null) return null;
       return {
         size: found.bundle.objects.size(found.id),
+        packs: [...packRanges(found.bundle, found.id)].map(({ pack }) => pack.digest),
         read: (start, signal) => readBundledObject(found.bundle, blake3, start, signal),
       };
     },

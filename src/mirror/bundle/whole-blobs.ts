@@ -1,13 +1,24 @@
 import type { Descriptor } from '../../contract/formats/bundle-format.ts';
+import { ArrivingBlobs, type ArrivingBlob } from './arriving-blobs.ts';
 import { BUNDLE_PACK_BYTES } from '../../contract/formats/bundle-format.ts';
 import type { BlobReader } from './blob-reader.ts';
+import { BundleError } from './bundle-error.ts';
 
-/** Blobs in memory at the same time: the one that is read, and the one that follows it. */
-const MAX_BLOBS = 2;
 /** How often a blob is fetched whole before its ranges are asked for one by one. */
 const ATTEMPTS = 3;
-/** Bytes handed on at a time. */
-const PIECE_BYTES = 512 * 1024;
+/** Bytes of a blob on their way. One of `chunks` and `discard` is used. */
+export interface OpenedBlob {
+  /** Whether the whole blob comes, also when only a part was asked for. */
+  readonly isWhole: boolean;
+  readonly chunks: AsyncGenerator<Uint8Array, void>;
+  discard(): void;
+}
+
+interface BlobSource {
+  readonly label: string;
+  /** Asks for the bytes `[start, end)` of a blob. */
+  open(blob: Descriptor, start: number, end: number, signal: AbortSignal): Promise<OpenedBlob>;
+}
 
 interface WholeBlobs extends BlobReader {
   /**
@@ -16,116 +27,111 @@ interface WholeBlobs extends BlobReader {
    * @param wanted how many bytes of each will be asked for, by digest; a blob is forgotten once all of them were read
    */
   want(wanted: ReadonlyMap<string, number>): void;
+  /** Fetches a blob again when it is asked for next, because its bytes were wrong. */
+  forget(digest: string): void;
 }
 
 /**
- * Makes a reader over another one. A blob is handed on while it arrives. Memory holds at most two blobs of the size of a pack;
- * a larger blob, and one that is asked for while two others are read, is read range by range.
+ * Makes a reader of blobs. Wanted ones are fetched whole and handed on while they arrive; others are read range by range. Once a range
+ * was not honoured, each blob is fetched whole and kept for what is read of it next. Memory holds at most two blobs of the size of a pack.
  */
-export function createWholeBlobs(ranges: BlobReader): WholeBlobs {
+export function createWholeBlobs(source: BlobSource): WholeBlobs {
   let wanted = new Map<string, { bytes: number; attempts: number }>();
-  const arriving = new Map<string, ArrivingBlob>();
+  const arriving = new ArrivingBlobs();
+  let ignoresRanges = false;
 
-  const forget = (digest: string): void => {
-    arriving.get(digest)?.end();
-    arriving.delete(digest);
+  const makeRoomFor = ({ digest }: Descriptor): boolean =>
+    arriving.makeRoomFor(digest, (forgotten) => void wanted.delete(forgotten));
+
+  const fetchWhole = (blob: Descriptor, signal: AbortSignal): ArrivingBlob =>
+    arriving.add(blob, async (own) => (await source.open(blob, 0, blob.size, own)).chunks, signal);
+
+  const wantedBlob = (blob: Descriptor, signal: AbortSignal): ArrivingBlob | null => {
+    const held = arriving.get(blob.digest);
+    if (held !== null) return held;
+    const order = wanted.get(blob.digest);
+    if (order === undefined || order.attempts === 0 || blob.size > BUNDLE_PACK_BYTES) return null;
+    if (!makeRoomFor(blob)) return null;
+    order.attempts -= 1;
+    return fetchWhole(blob, signal);
   };
 
-  const blobFor = (blob: Descriptor, signal: AbortSignal): ArrivingBlob | null => {
-    const order = wanted.get(blob.digest);
-    if (order === undefined) return null;
-    const held = arriving.get(blob.digest);
-    if (held?.hasFailed === false) return held;
-    if (order.attempts === 0 || blob.size > BUNDLE_PACK_BYTES) return null;
-    if (held === undefined && arriving.size >= MAX_BLOBS) {
-      const [idle] = [...arriving].find(([, { readers }]) => readers === 0) ?? [];
-      if (idle === undefined) return null;
-      forget(idle);
-      wanted.delete(idle);
+  /** A blob of a source that ignores ranges: fetched once for all that is read of it, also when it has to wait for room. */
+  const keptBlob = async (blob: Descriptor, signal: AbortSignal): Promise<ArrivingBlob> => {
+    for (;;) {
+      signal.throwIfAborted();
+      const held = arriving.get(blob.digest);
+      if (held !== null) return held;
+      if (makeRoomFor(blob)) return fetchWhole(blob, signal);
+      // Whoever reads one of the others ends, also when the task does.
+      await arriving.changed();
     }
-    order.attempts -= 1;
-    const next = new ArrivingBlob(ranges, blob, signal);
-    arriving.set(blob.digest, next);
-    return next;
+  };
+
+  /** Reads a range. @returns the blob that arrives whole instead */
+  async function* readRange(
+    blob: Descriptor,
+    start: number,
+    end: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array, ArrivingBlob | null> {
+    const isPart = start > 0 || end < blob.size;
+    const opened = await source.open(blob, start, end, signal);
+    if (isPart) ignoresRanges = opened.isWhole;
+    if (!isPart || !opened.isWhole || blob.size > BUNDLE_PACK_BYTES) {
+      yield* sliceOf(opened, { start, end, label: source.label, digest: blob.digest });
+      return null;
+    }
+    if (arriving.get(blob.digest) === null && makeRoomFor(blob))
+      return arriving.add(blob, async () => opened.chunks, signal);
+    opened.discard();
+    return await keptBlob(blob, signal);
+  }
+
+  const countRead = (digest: string, bytes: number, held: ArrivingBlob): void => {
+    const order = wanted.get(digest);
+    if (order === undefined) return;
+    order.bytes -= bytes;
+    if (order.bytes > 0 || held.readers > 0) return;
+    wanted.delete(digest);
+    arriving.forget(digest);
   };
 
   return {
-    label: ranges.label,
+    label: source.label,
     want: (orders) => {
-      for (const digest of arriving.keys()) forget(digest);
+      arriving.forgetAll();
       wanted = new Map([...orders].map(([digest, bytes]) => [digest, { bytes, attempts: ATTEMPTS }]));
     },
+    forget: (digest) => arriving.forget(digest),
     read: async function* read(blob, start, end, signal) {
-      const held = blobFor(blob, signal);
-      if (held === null) {
-        yield* ranges.read(blob, start, end, signal);
-        return;
+      if (start === end) return;
+      const isKept = ignoresRanges && (start > 0 || end < blob.size) && blob.size <= BUNDLE_PACK_BYTES;
+      const held =
+        wantedBlob(blob, signal) ??
+        (isKept ? await keptBlob(blob, signal) : yield* readRange(blob, start, end, signal));
+      if (held === null) return;
+      try {
+        yield* held.read(start, end, signal);
+      } finally {
+        arriving.tell();
       }
-      yield* held.read(start, end, signal);
-      const order = wanted.get(blob.digest);
-      if (order === undefined) return;
-      order.bytes -= end - start;
-      if (order.bytes > 0 || held.readers > 0) return;
-      wanted.delete(blob.digest);
-      forget(blob.digest);
+      countRead(blob.digest, end - start, held);
     },
   };
 }
 
-class ArrivingBlob {
-  readers = 0;
-  hasFailed = false;
-  readonly #bytes: Buffer;
-  readonly #ended = new AbortController();
-  #received = 0;
-  #failure: unknown = null;
-  #change = Promise.withResolvers<void>();
-
-  constructor(reader: BlobReader, blob: Descriptor, signal: AbortSignal) {
-    this.#bytes = Buffer.allocUnsafeSlow(blob.size);
-    void this.#receive(reader.read(blob, 0, blob.size, AbortSignal.any([signal, this.#ended.signal])));
+async function* sliceOf(
+  opened: OpenedBlob,
+  want: { readonly start: number; readonly end: number; readonly label: string; readonly digest: string },
+): AsyncGenerator<Uint8Array, void> {
+  const { start, end } = want;
+  let at = opened.isWhole ? 0 : start;
+  for await (const chunk of opened.chunks) {
+    const piece = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at));
+    at += chunk.length;
+    if (piece.length > 0) yield piece;
+    if (at >= end) return;
   }
-
-  end(): void {
-    this.#ended.abort();
-  }
-
-  /** The bytes `[start, end)`, piece by piece, as soon as they are here. Throws what stopped the blob on its way. */
-  async *read(start: number, end: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-    this.readers += 1;
-    try {
-      for (let at = start; at < end;) {
-        const until = Math.min(end, at + PIECE_BYTES);
-        while (this.#received < until) {
-          if (this.hasFailed) throw this.#failure;
-          await this.#change.promise;
-          signal.throwIfAborted();
-        }
-        // A copy, because the pieces belong to the reader.
-        yield new Uint8Array(this.#bytes.subarray(at, until));
-        at = until;
-      }
-    } finally {
-      this.readers -= 1;
-    }
-  }
-
-  async #receive(pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    try {
-      for await (const piece of pieces) {
-        this.#bytes.set(piece, this.#received);
-        this.#received += piece.length;
-        this.#tell();
-      }
-    } catch (error) {
-      this.#failure = error;
-      this.hasFailed = true;
-      this.#tell();
-    }
-  }
-
-  #tell(): void {
-    this.#change.resolve();
-    this.#change = Promise.withResolvers();
-  }
+  throw new BundleError(`${want.label}: the blob ${want.digest} ended at ${at} instead of ${end}`);
 }

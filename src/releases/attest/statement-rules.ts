@@ -225,6 +225,7 @@ function attested(release: ReleaseRow, failureOf: (release: ReleaseRow) => Relea
     snapshot_id: release.snapshot_id,
     entry_count: release.entry_count,
     total_bytes: release.total_bytes,
+    ...(release.excluded_count === 0 ? {} : { excluded_count: release.excluded_count }),
     created_at: release.created_at,
     verified_at: release.verified_at ?? release.created_at,
     verification: 'full',

@@ -16,9 +16,14 @@ export interface Unresolved {
 
 /** The entries of catalogs, written in batches and read in pages, so that no whole catalog is ever in memory. */
 export interface CatalogEntries {
-  /** Adds a batch in one transaction. Throws TaskError `destination_duplicate`. */
-  add(revisionId: number, entries: readonly UpstreamEntry[]): void;
-  /** Adds a batch of entries whose objects are known. Throws TaskError `destination_duplicate`. */
+  /**
+   * Adds a batch in one transaction. An entry that is listed again with the same facts counts once.
+   *
+   * @returns the number of entries that were added
+   * @throws DoubleEntryError when one is listed again with other facts
+   */
+  add(revisionId: number, entries: readonly UpstreamEntry[]): number;
+  /** Adds a batch of entries whose objects are known. Throws DoubleEntryError. */
   addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
   /**
    * Copies all entries to a revision that has none, a page at a time.
@@ -48,10 +53,17 @@ const COPIED_COLUMNS = `destination, source, media_type, stated_size, stated_bla
   stated_crc32, locator`;
 const ENTRY_COLUMNS = `${COPIED_COLUMNS}, blake3`;
 
+const NOTHING_UNRESOLVED: Unresolved = { entries: 0, bytes: 0, unknownSizes: 0 };
+
 export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
   const statements = prepareAll(database, SQL);
 
-  const addRows = (revisionId: number, rows: readonly CatalogEntryRow[]): void => {
+  const insert = (
+    revisionId: number,
+    rows: readonly CatalogEntryRow[],
+    isRepeat: (row: CatalogEntryRow) => boolean,
+  ): number => {
+    let added = 0;
     database.transaction(() => {
       let bytes = 0;
       for (const row of rows) {
@@ -62,17 +74,18 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
           folded: folded === row.destination ? null : folded,
         });
         if (Number(changes) === 0) {
-          throw new TaskError(
-            'destination_duplicate',
-            `the catalog lists the destination ${JSON.stringify(row.destination)} more than once; correct it upstream`,
-            { details: { destination: row.destination } },
-          );
+          if (isRepeat(row)) continue;
+          throw new DoubleEntryError(row.destination);
         }
+        added += 1;
         bytes = Math.min(bytes + (row.stated_size ?? 0), Number.MAX_SAFE_INTEGER);
       }
-      statements.count.run({ revision_id: revisionId, entries: rows.length, bytes });
+      statements.count.run({ revision_id: revisionId, entries: added, bytes });
     });
+    return added;
   };
+  const entryOf: CatalogEntries['entry'] = (revisionId, destination) =>
+    oneRow(statements.entry, { revision_id: revisionId, destination });
 
   async function* pagesOf<Row extends KnownEntryRow | CatalogEntryRow>(
     statement: Statement,
@@ -93,9 +106,13 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
 
   return {
     ...createCopying(database),
-    add: (revisionId, entries) => addRows(revisionId, entries.map(rowOf)),
-    addRows,
-    entry: (revisionId, destination) => oneRow(statements.entry, { revision_id: revisionId, destination }),
+    add: (revisionId, entries) =>
+      insert(revisionId, entries.map(rowOf), (row) => {
+        const held = entryOf(revisionId, row.destination);
+        return held !== null && statesTheSame(held, row);
+      }),
+    addRows: (revisionId, rows) => void insert(revisionId, rows, () => false),
+    entry: entryOf,
     pages,
     knownPages: (revisionId) => pagesOf(statements.pageKnown, revisionId),
     rows: async function* rows(revisionId, which) {
@@ -104,11 +121,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     resolve: (revisionId, destination, blake3) =>
       void statements.resolve.run({ revision_id: revisionId, destination, blake3 }),
     unresolved: (revisionId) =>
-      oneRow<Unresolved>(statements.unresolved, { revision_id: revisionId }) ?? {
-        entries: 0,
-        bytes: 0,
-        unknownSizes: 0,
-      },
+      oneRow<Unresolved>(statements.unresolved, { revision_id: revisionId }) ?? NOTHING_UNRESOLVED,
     caseConflicts: (revisionId, limit) =>
       allRows<{ names: string }>(statements.caseConflicts, { revision_id: revisionId, limit }).map(
         (row) => row.names,
@@ -121,6 +134,31 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
       }
     },
   };
+}
+
+/** A catalog that lists a destination twice with different facts. */
+export class DoubleEntryError extends TaskError {
+  readonly destination: string;
+
+  /** @param facts what both entries say, where that is known */
+  constructor(destination: string, facts: readonly string[] = []) {
+    const listed =
+      facts.length === 0 ? 'more than once' : `twice with different facts: ${facts.join(', and ')}`;
+    super(
+      'destination_duplicate',
+      `the catalog lists the destination ${JSON.stringify(destination)} ${listed}; correct it upstream`,
+      { details: { destination } },
+    );
+    this.destination = destination;
+  }
+}
+
+const FACTS = ['stated_size', 'stated_blake3', 'stated_sha256', 'stated_md5', 'stated_crc32'] as const;
+
+/** Whether two entries of one destination say the same. Without a digest, they do only when their bytes are in the same place. */
+function statesTheSame(one: CatalogEntryRow, other: CatalogEntryRow): boolean {
+  if (FACTS.some((fact) => one[fact] !== other[fact])) return false;
+  return one.locator === other.locator || FACTS.slice(1).some((digest) => one[digest] !== null);
 }
 
 /** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */

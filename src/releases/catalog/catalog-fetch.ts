@@ -3,7 +3,14 @@ import { unixSeconds } from '../../platform/process/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { countText } from '../../domain/count-text.ts';
 import { TaskError, type TaskContext } from '../../engine/tasks/task.ts';
-import type { UpstreamAdapter, UpstreamCatalog, UpstreamEntry } from '../../upstream/upstream.ts';
+import { redactUrl } from '../../upstream/upstream-location.ts';
+import {
+  UpstreamError,
+  type UpstreamAdapter,
+  type UpstreamCatalog,
+  type UpstreamEntry,
+} from '../../upstream/upstream.ts';
+import { DoubleEntryError } from './catalog-entries.ts';
 import type { RevisionRow } from './catalog-store.ts';
 import { PAGE_ROWS } from '../records/sql.ts';
 
@@ -66,7 +73,7 @@ export async function fetchCatalog(
     catalogs.touch(known.revision_id, catalog.etag, now());
     return catalogs.get(known.revision_id) ?? known;
   }
-  return catalogs.complete(revisionId, catalog.fingerprint());
+  return catalogs.complete(revisionId, catalog.fingerprint(), catalog.excluded?.() ?? 0);
 }
 
 /**
@@ -113,10 +120,12 @@ async function importCatalog(
   });
   try {
     let entries = 0;
+    let repeats = 0;
     let batch: UpstreamEntry[] = [];
     const flush = (): void => {
-      catalogs.add(revisionId, batch);
-      entries += batch.length;
+      const added = catalogs.add(revisionId, batch);
+      entries += added;
+      repeats += batch.length - added;
       batch = [];
       context.progress(entries, null, 'entries', 'catalog');
     };
@@ -140,10 +149,44 @@ async function importCatalog(
         },
       );
     }
-    context.log('info', 'the catalog was read', { release_id: catalog.releaseId, entries });
+    const excluded = catalog.excluded?.() ?? 0;
+    context.log('info', 'the catalog was read', {
+      release_id: catalog.releaseId,
+      entries,
+      ...(repeats === 0 ? {} : { listed_twice: repeats }),
+      ...(excluded === 0 ? {} : { excluded }),
+    });
     return revisionId;
   } catch (error) {
     await catalogs.drop(revisionId);
-    throw error;
+    throw error instanceof DoubleEntryError ? await describeDouble(adapter, error, context) : error;
   }
+}
+
+/** Reads the catalog again for the places and the facts of an entry that it lists twice. Nobody can keep the places of all. */
+async function describeDouble(
+  adapter: UpstreamAdapter,
+  error: DoubleEntryError,
+  { signal }: TaskContext,
+): Promise<DoubleEntryError> {
+  const facts: string[] = [];
+  try {
+    const catalog = await adapter.fetchCatalog(null, signal);
+    if (catalog === null) return error;
+    for await (const entry of catalog.entries(signal)) {
+      const fact = entry.destination === error.destination ? factOf(entry) : null;
+      if (fact !== null && !facts.includes(fact)) facts.push(fact);
+      if (facts.length === 2) break;
+    }
+  } catch (failure) {
+    signal.throwIfAborted();
+    if (!(failure instanceof UpstreamError)) throw failure;
+  }
+  return facts.length < 2 ? error : new DoubleEntryError(error.destination, facts);
+}
+
+function factOf({ place, size, digests, locator }: UpstreamEntry): string {
+  const stated = Object.entries(digests).map(([kind, digest]) => `${kind} ${digest}`);
+  const what = [size === null ? 'no size' : countText(size, 'byte'), ...stated].join(', ');
+  return `${place ?? redactUrl(locator)} (${what})`;
 }

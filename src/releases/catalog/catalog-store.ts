@@ -13,6 +13,8 @@ export interface RevisionRow {
   readonly etag: string | null;
   readonly task_id: string;
   readonly app_version: string | null;
+  /** Entries of the catalog that `upstream.exclude` left out. */
+  readonly excluded_count: number;
   readonly entry_count: number;
   readonly stated_bytes: number;
   readonly fetched_at: number;
@@ -31,7 +33,8 @@ interface NewRevision {
 
 export interface CatalogStore extends CatalogEntries {
   begin(revision: NewRevision): number;
-  complete(revisionId: number, fingerprint: string): RevisionRow;
+  /** @param excluded entries of the catalog that were left out; default: none */
+  complete(revisionId: number, fingerprint: string, excluded?: number): RevisionRow;
   get(revisionId: number): RevisionRow | null;
   newest(upstreamLabel: string): RevisionRow | null;
   find(query: {
@@ -53,13 +56,13 @@ export interface CatalogStore extends CatalogEntries {
 }
 
 const REVISION_COLUMNS = `revision_id, channel, upstream_label, upstream_release_id, fingerprint, etag, task_id,
-  app_version, entry_count, stated_bytes, fetched_at`;
+  app_version, excluded_count, entry_count, stated_bytes, fetched_at`;
 export function createCatalogStore(database: SqlDatabase): CatalogStore {
   const entries = createCatalogEntries(database);
   const statements = prepareAll(database, SQL);
 
-  const complete = (revisionId: number, fingerprint: string): RevisionRow => {
-    statements.complete.run({ revision_id: revisionId, fingerprint });
+  const complete = (revisionId: number, fingerprint: string, excluded = 0): RevisionRow => {
+    statements.complete.run({ revision_id: revisionId, fingerprint, excluded });
     const row = oneRow<RevisionRow>(statements.get, { revision_id: revisionId });
     if (row === null) throw new Error(`catalog revision ${revisionId} vanished while it was written`);
     return row;
@@ -96,7 +99,7 @@ export function createCatalogStore(database: SqlDatabase): CatalogStore {
       );
       const copied = entries.copyRows(revision.revision_id, { revisionId: copyId, withObjects: !reset });
       while ((await copied.next()).done !== true);
-      return complete(copyId, revision.fingerprint ?? '');
+      return complete(copyId, revision.fingerprint ?? '', revision.excluded_count);
     },
     touch: (revisionId, etag, fetchedAt) =>
       void statements.touch.run({ revision_id: revisionId, etag, fetched_at: fetchedAt }),
@@ -121,7 +124,7 @@ const SQL = {
       (channel, upstream_label, upstream_release_id, etag, task_id, app_version, server_info, fetched_at)
     VALUES (:channel, :upstream_label, :upstream_release_id, :etag, :task_id, :app_version, :server_info, :fetched_at)`,
   complete:
-    'UPDATE catalog_revision SET complete = 1, fingerprint = :fingerprint WHERE revision_id = :revision_id',
+    'UPDATE catalog_revision SET complete = 1, fingerprint = :fingerprint, excluded_count = :excluded WHERE revision_id = :revision_id',
   get: `SELECT ${REVISION_COLUMNS} FROM catalog_revision WHERE revision_id = :revision_id AND complete = 1`,
   newest: `SELECT ${REVISION_COLUMNS} FROM catalog_revision WHERE upstream_label = :upstream_label AND complete = 1
     ORDER BY fetched_at DESC, revision_id DESC LIMIT 1`,

@@ -1,7 +1,7 @@
 import type { TaskParts } from '../release-parts.ts';
 import type { FileDigests } from '../../platform/hashing/digests.ts';
 import { blake3Hex } from '../../platform/hashing/blake3.ts';
-import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
+import { unixSeconds } from '../../platform/process/clock.ts';
 import type { Failpoints } from '../../platform/files/failpoints.ts';
 import { KeyedQueue } from '../../snapshot/objects/keyed-queue.ts';
 import type { SnapshotWriter } from '../../snapshot/snapshot-writer.ts';
@@ -11,7 +11,7 @@ import { forEachConcurrently } from '../../platform/process/concurrently.ts';
 import { upstreamEntryOf, type CatalogEntryRow, type KnownObject } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import type { NoteWait } from '../../mirror/attested-source.ts';
+import { FailedFiles, isOfOneFile } from './failed-files.ts';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 
@@ -29,50 +29,50 @@ export function stagedNameOf(destination: string): string {
   return blake3Hex(Buffer.from(destination));
 }
 
+export interface DownloadRun {
+  readonly revisionId: number;
+  /** A directory of the store with the same name in every attempt, for resumable parts. */
+  readonly staging: string;
+  readonly totalBytes: number;
+  /** Entries of the revision, fetched or not. */
+  readonly entryCount: number;
+  /** Throws when upstream has another catalog now. It is asked when the first file fails, and again at the end. */
+  readonly confirm?: () => Promise<void>;
+}
+
 /**
- * Fetches every entry of a revision that has no object yet and commits the objects. When an entry fails, the fetched
- * objects stay recorded, so that the next attempt continues from there.
+ * Fetches every entry of a revision that has no object yet and commits the objects. A file that upstream lacks or has with other
+ * bytes does not keep the others from being fetched. The fetched objects stay recorded, so that the next attempt continues from there.
  *
- * @param staging a directory of the store with the same name in every attempt, for resumable parts
- * @throws UpstreamError, the storage error, or the signal's reason
+ * @throws UpstreamError, the storage error, what `confirm` throws, or the signal's reason; TaskError that names the files that failed
  */
 export async function downloadUnresolved(
   parts: TaskParts,
   downloader: Downloader,
-  what: { readonly revisionId: number; readonly staging: string; readonly totalBytes: number },
+  what: DownloadRun,
   context: TaskContext,
 ): Promise<{ readonly entries: number; readonly bytes: number }> {
-  const { database, catalogs, objects, clock } = parts;
-  const { revisionId, staging, totalBytes } = what;
+  const { catalogs } = parts;
+  const { revisionId, staging, totalBytes, confirm = async () => undefined } = what;
   const concurrency = parts.configuration().downloadConcurrency;
   const downloads = pLimit(concurrency);
   let entries = 0;
   let bytes = 0;
   let received = 0;
-  let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
-  const noteWait = createWaitLog(clock, context);
+  const noteWait = parts.waits.of(context);
+  const failed = new FailedFiles();
   const sameBytes = new KeyedQueue();
-  const fetchedBefore = async (digest: string): Promise<KnownObject | null> => {
-    const waiting = batch.find((done) => done.object.blake3 === digest);
-    if (waiting !== undefined) return waiting.object;
-    const object = objects.get(digest);
-    if (object?.sound !== true) return null;
-    return (await parts.writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
-  };
-  const record = (): void => {
-    const done = batch;
-    batch = [];
-    const verifiedAt = unixSeconds(clock);
-    database.transaction(() => {
-      for (const { row, object } of done) {
-        objects.record(object, verifiedAt);
-        catalogs.resolve(revisionId, row.destination, object.blake3);
-      }
-    });
-  };
-  const keep = (row: CatalogEntryRow, object: KnownObject): void => {
-    batch.push({ row, object });
-    if (batch.length >= BATCH_ENTRIES) record();
+  const fetched = createFetchedRecord(parts, revisionId);
+  let confirmed: Promise<void> | null = null;
+  const fetchOrNote = async (row: CatalogEntryRow, signal: AbortSignal): Promise<void> => {
+    try {
+      await fetch(row, signal);
+    } catch (error) {
+      if (!isOfOneFile(error)) throw error;
+      await (confirmed ??= confirm());
+      failed.add(row.destination, error);
+      if (failed.isFull) throw failed.failure(what.entryCount);
+    }
   };
   const fetch = async (row: CatalogEntryRow, signal: AbortSignal): Promise<void> => {
     const stagedPath = join(staging, stagedNameOf(row.destination));
@@ -89,7 +89,7 @@ export async function downloadUnresolved(
           noteWait,
         ),
     );
-    keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
+    fetched.keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
     entries += 1;
     bytes += digests.size;
   };
@@ -101,20 +101,63 @@ export async function downloadUnresolved(
       async (row, signal) => {
         const digest = row.stated_blake3;
         // Entries with the same bytes are fetched once.
-        if (digest === null) await fetch(row, signal);
+        if (digest === null) await fetchOrNote(row, signal);
         else {
           await sameBytes.run(digest, async () => {
-            const object = await fetchedBefore(digest);
-            if (object === null) await fetch(row, signal);
-            else keep(row, object);
+            const object = await fetched.before(digest);
+            if (object === null) await fetchOrNote(row, signal);
+            else fetched.keep(row, object);
           });
         }
       },
     );
   } finally {
-    if (batch.length > 0) record();
+    fetched.write();
+  }
+  if (failed.count > 0) {
+    await confirm();
+    throw failed.failure(what.entryCount);
   }
   return { entries, bytes };
+}
+
+/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
+function createFetchedRecord(
+  { database, catalogs, objects, clock, writer }: TaskParts,
+  revisionId: number,
+): {
+  /** An object with these bytes that is in the store; `null` when there is none. */
+  before(digest: string): Promise<KnownObject | null>;
+  keep(row: CatalogEntryRow, object: KnownObject): void;
+  write(): void;
+} {
+  let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
+  const write = (): void => {
+    const done = batch;
+    batch = [];
+    if (done.length === 0) return;
+    const verifiedAt = unixSeconds(clock);
+    database.transaction(() => {
+      for (const { row, object } of done) {
+        objects.record(object, verifiedAt);
+        catalogs.resolve(revisionId, row.destination, object.blake3);
+      }
+    });
+  };
+  return {
+    before: async (digest) => {
+      const waiting = batch.find((done) => done.object.blake3 === digest);
+      if (waiting !== undefined) return waiting.object;
+      const object = objects.get(digest);
+      if (object?.sound !== true) return null;
+      return (await writer.objectState(object.blake3, object.size)) === 'ok' ? object : null;
+    },
+    keep: (row, object) => {
+      batch.push({ row, object });
+      if (batch.length >= BATCH_ENTRIES) write();
+    },
+    write,
+  };
 }
 
 /**
@@ -149,24 +192,5 @@ export async function commitDownloaded(
     size: digests.size,
     crc64: digests.crc64,
     blocks: digests.blocks === null ? null : blake3Hex(digests.blocks),
-  };
-}
-
-/** Shortest wait that gets a line, milliseconds: people do not notice shorter ones. */
-const NOTED_MS = 5_000;
-
-/**
- * Creates what writes the waits for upstream into the log of a task. Many downloads wait for the same reason at the same time, so a wait
- * that begins during another one gets no line.
- */
-export function createWaitLog(clock: Clock, context: TaskContext): NoteWait {
-  let until = 0;
-  return (why, ms) => {
-    const startedAt = clock.now();
-    if (ms < NOTED_MS || startedAt < until) return;
-    until = startedAt + ms;
-    context.log('warn', `upstream is asked again at ${new Date(until).toISOString()}: ${why}`, {
-      wait_ms: ms,
-    });
   };
 }

@@ -6,7 +6,7 @@ import type { TaskContext } from '../../engine/tasks/task.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { manifestEntries } from '../catalog/catalog-entries.ts';
-import { createWaitLog, downloadUnresolved } from '../download/download-run.ts';
+import { downloadUnresolved } from '../download/download-run.ts';
 import { summarizeContent } from '../records/content-digest.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
 import type { ReleaseDraft } from '../records/release-record-of.ts';
@@ -94,6 +94,7 @@ async function draftOf(
     content,
     serverInfo,
     appVersion: revision.app_version,
+    excludedCount: attested.excluded_count ?? 0,
     origin: { snapshotId: attested.snapshot_id, createdAt: attested.created_at },
   };
 }
@@ -133,14 +134,14 @@ function fingerprintOf({ cdnHost }: HeldOrigin, { attested }: SourceRelease): st
  * @throws MirrorError, UpstreamError; TaskError `destination_duplicate`
  */
 async function writeRevision(
-  { catalogs, clock, upstream }: MirrorParts,
+  { catalogs, clock, upstream, waits }: MirrorParts,
   origin: HeldOrigin,
   release: SourceRelease,
   context: TaskContext,
 ): Promise<RevisionRow> {
   const { channel, attested } = release;
   const { source } = upstream.attested;
-  const manifest = await source.manifest(release, context.signal, createWaitLog(clock, context));
+  const manifest = await source.manifest(release, context.signal, waits.of(context));
   const revisionId = catalogs.begin({
     channel,
     upstreamLabel: source.label,

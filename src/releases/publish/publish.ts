@@ -119,6 +119,7 @@ async function register(
     ...held,
     revision_id: draft.revisionId,
     ...documentColumns(draft.serverInfo),
+    excluded_count: draft.excludedCount,
   };
   const { written, verifiedAt } = await writeManifest(options, release, draft.revisionId, context.taskId);
   requireSigned(draft, written.snapshotId);
@@ -274,6 +275,7 @@ function recordVerified({ database, releases }: PublisherOptions, release: Relea
       state: isCurrent ? 'current' : 'verified',
       revision_id: release.revision_id,
       ...documentColumns(documentOfRow(release)),
+      excluded_count: release.excluded_count,
       snapshot_id: release.snapshot_id,
       manifest_sha256: release.manifest_sha256,
       verified_at: release.verified_at,

@@ -22,6 +22,7 @@ export function newRelease(draft: ReleaseDraft, nowSeconds: number): ReleaseRow 
     entry_count: draft.content.entryCount,
     total_bytes: draft.content.totalBytes,
     app_version: draft.appVersion,
+    excluded_count: draft.excludedCount,
     ...documentColumns(draft.serverInfo),
     created_at: draft.origin?.createdAt ?? nowSeconds,
     published_at: null,
@@ -88,6 +89,8 @@ export interface ReleaseDraft {
   readonly content: ContentSummary;
   readonly serverInfo: ServerInfoDocument | null;
   readonly appVersion: string | null;
+  /** Files that upstream lists and that are left out on purpose. */
+  readonly excludedCount: number;
   /** Only for a release that is copied from an origin, which stays byte for byte as it was signed there. */
   readonly origin?: OriginOfDraft;
 }

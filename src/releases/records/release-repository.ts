@@ -62,6 +62,7 @@ const COLUMNS = [
   'entry_count',
   'total_bytes',
   'app_version',
+  'excluded_count',
   'server_info_blake3',
   'server_info_size',
   'created_at',

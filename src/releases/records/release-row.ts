@@ -39,6 +39,8 @@ export interface ReleaseRow extends ReleaseKey {
   readonly entry_count: number;
   readonly total_bytes: number;
   readonly app_version: string | null;
+  /** Files that upstream lists and this release leaves out on purpose. */
+  readonly excluded_count: number;
   /** The server-info document; it can be replaced while the release stays as it is. */
   readonly server_info_blake3: Blake3Hex | null;
   readonly server_info_size: number | null;

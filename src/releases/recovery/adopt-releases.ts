@@ -124,6 +124,8 @@ function rowOf(record: ReleaseRecord, revisionId: number | null, problem: Releas
     entry_count: record.manifest.entry_count,
     total_bytes: record.manifest.total_bytes,
     app_version: record.app_version ?? null,
+    // The next sync tells.
+    excluded_count: 0,
     // The attestation names the document.
     ...documentColumns(null),
     created_at: record.created_at,

@@ -12,14 +12,21 @@ export interface SyncState {
   readonly retriedCode: string | null;
   /** The free bytes that the last sync needed and did not find; `null` when it did not know them, or failed for another reason. */
   readonly missedBytes: number | null;
+  /** The wait that upstream asked a running sync for: until when (Unix milliseconds), and why; `null` when none waits. */
+  readonly wait: { readonly until: number; readonly why: string } | null;
 }
 
 /**
  * Combines the history of the sync tasks with the plan.
  *
+ * @param wait the wait of a running sync
  * @param plannedAt when syncs that are not queued yet are planned, Unix seconds; `null` for none
  */
-export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number | null)[]): SyncState {
+export function syncStateOf(
+  history: KindHistory,
+  wait: SyncState['wait'],
+  ...plannedAt: readonly (number | null)[]
+): SyncState {
   const planned = [history.nextRunAt, ...plannedAt].filter((at) => at !== null);
   return {
     report: {
@@ -30,6 +37,7 @@ export function syncStateOf(history: KindHistory, ...plannedAt: readonly (number
     failingSince: history.failingSince,
     retriedCode: history.retriedCode,
     missedBytes: missedBytesOf(history.last),
+    wait,
   };
 }
 

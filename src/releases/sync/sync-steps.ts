@@ -76,14 +76,20 @@ async function commitServerInfo(
 /**
  * Fetches the objects that the store lacks, and the server-info document.
  *
- * @param of the name and the fields of the catalog, for the log, and whether known bytes are fetched again
+ * @param of the name and the fields of the catalog, for the log, whether known bytes are fetched again, and what throws when
+ *   upstream has another catalog now
  * @param download fetches the planned entries; default: from upstream
  * @throws UpstreamError, the storage error; TaskError `no_space`
  */
 export async function fetchObjects(
   parts: TaskParts & { readonly upstream: ConnectedUpstream },
   revision: RevisionRow,
-  of: { readonly what: string; readonly fields: TaskResult; readonly force: boolean },
+  of: {
+    readonly what: string;
+    readonly fields: TaskResult;
+    readonly force: boolean;
+    readonly confirm?: () => Promise<void>;
+  },
   context: TaskContext,
   download: typeof downloadUnresolved = downloadUnresolved,
 ): Promise<{
@@ -102,7 +108,9 @@ export async function fetchObjects(
     unknown_sizes: plan.unknownSizes,
   });
   await checkFreeSpace(parts, plan);
-  const what = { revisionId, staging, totalBytes: plan.bytes };
+  const { entry_count: entryCount } = revision;
+  const confirm = of.confirm === undefined ? {} : { confirm: of.confirm };
+  const what = { revisionId, staging, totalBytes: plan.bytes, entryCount, ...confirm };
   const downloaded = await download(parts, parts.upstream.downloader, what, context);
   return { plan, downloaded, serverInfo: await commitServerInfo(parts, revisionId, staging, context) };
 }

@@ -12,14 +12,41 @@ import { manifestEntries } from '../catalog/catalog-entries.ts';
 import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { SYNC_JOB } from '../jobs/release-jobs.ts';
+import { UpstreamError } from '../../upstream/upstream.ts';
 import { checkCurrent, fetchObjects, tidy, workingRevision } from './sync-steps.ts';
+
+/** How often a run starts over because upstream published another catalog meanwhile. The next attempt of the task counts anew. */
+const RESTARTS_MAX = 3;
 
 /**
  * The task `sync`: makes the release that upstream publishes the current official one. Clients get the previous release
  * until every byte of the new one is in the store and checked, and its announced time has come. A sync that fails changes nothing for them.
+ * When upstream publishes another catalog meanwhile, the run starts over with it and keeps what still fits.
  * Where upstream is another Slipway, the task runs `mirrorOrigin` instead.
  */
 export async function syncRelease(
+  parts: TaskParts,
+  context: TaskContext<ArgumentsOf<typeof SYNC_JOB>>,
+): Promise<TaskResult> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      const result = await syncCatalog(parts, context);
+      return restarts === 0 ? result : { ...result, restarts };
+    } catch (error) {
+      if (!isCatalogChange(error) || restarts === RESTARTS_MAX) throw error;
+      context.log(
+        'warn',
+        `the run starts over with the catalog that upstream has now (${restarts + 1} of at most ${RESTARTS_MAX}); the files that still fit are kept: ${error.message}`,
+      );
+    }
+  }
+}
+
+function isCatalogChange(error: unknown): error is TaskError | UpstreamError {
+  return (error instanceof TaskError || error instanceof UpstreamError) && error.code === 'catalog_changed';
+}
+
+async function syncCatalog(
   parts: TaskParts,
   context: TaskContext<ArgumentsOf<typeof SYNC_JOB>>,
 ): Promise<TaskResult> {
@@ -43,13 +70,14 @@ export async function syncRelease(
   // A damaged release is never unchanged: its bad objects are fetched again.
   const damaged = current === null ? 0 : parts.releases.damageCounts(current.channel, current.release_id).all;
   const revision = await workingRevision(parts, fetched, force, context.taskId);
+  const confirm = async (): Promise<void> => await confirmCatalog(upstream.adapter, revision, context.signal);
   const { plan, downloaded, serverInfo } = await fetchObjects(
     { ...parts, upstream },
     revision,
-    { what: 'catalog', fields: {}, force },
+    { what: 'catalog', fields: {}, force, confirm },
     context,
   );
-  await confirmCatalog(upstream.adapter, revision, context.signal);
+  await confirm();
   const draft = await draftOf(parts, revision, serverInfo);
   const release = await parts.publisher.register(draft, context);
   const outcome = await publish(parts, release, context);
@@ -137,6 +165,7 @@ async function draftOf(
     content,
     serverInfo,
     appVersion: revision.app_version,
+    excludedCount: revision.excluded_count,
   };
 }
 
@@ -172,6 +201,7 @@ function resultOf(done: {
     downloaded_entries: downloaded.entries,
     downloaded_bytes: downloaded.bytes,
     reused_entries: plan.reused,
+    ...(release.excluded_count === 0 ? {} : { excluded_entries: release.excluded_count }),
     attestation_version: done.version,
     ...(done.currentAt === null ? {} : { current_at: done.currentAt }),
     server_info_replaced: isDocumentReplaced(release, previous),

@@ -18,12 +18,8 @@ import {
   type UpstreamLocation,
 } from '../upstream-location.ts';
 import { chooseTokenService } from './oci-challenge.ts';
-import {
-  collectAnswer,
-  createRegistryShelf,
-  TOKEN_MAX_BYTES,
-  type OciRegistryOptions,
-} from './oci-registry.ts';
+import { createRegistryAccess, explainRegistry, type RegistryAccessOptions } from './oci-access.ts';
+import { collectAnswer, createRegistryShelf, TOKEN_MAX_BYTES } from './oci-registry.ts';
 import { UpstreamError, type UpstreamAdapter } from '../upstream.ts';
 
 type BundleAdapter = UpstreamAdapter & { readonly attested: AttestedUpstream; close(): Promise<void> };
@@ -42,16 +38,24 @@ export function createOciAdapter(
 ): BundleAdapter {
   const { repository, tags, allowOtherOrigins } = section;
   const configured = parseUpstreamLocation(section.url);
-  const { location, authorize } = withNewAuthorization(configured);
+  // The registry is asked first which credentials it wants.
+  const { location, authorize } = withNewAuthorization({ ...configured, authorization: null });
   const client = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock });
+  const access = createRegistryAccess({
+    url: configured.url,
+    repository,
+    client,
+    clock,
+    password: configured.authorization,
+    authorize,
+    askTokens: createTokenRequest(configuration, section, configured, clock),
+  });
   const shelf = createRegistryShelf({
     url: configured.url,
     label: redactUrl(`${configured.url}/${repository}`),
     repository,
     tags,
-    client,
-    authorize,
-    askTokens: createTokenRequest(configuration, section, configured, clock),
+    access,
   });
   return overShelf('oci', shelf, section, async () => {
     await client.close();
@@ -63,7 +67,7 @@ function createTokenRequest(
   { tokenService, allowOtherOrigins }: OciConfiguration,
   registry: UpstreamLocation,
   clock: Clock,
-): OciRegistryOptions['askTokens'] {
+): RegistryAccessOptions['askTokens'] {
   const rules = {
     registry: registry.origin,
     tokenService: tokenService === undefined ? null : new URL(tokenService).origin,
@@ -84,7 +88,10 @@ function createTokenRequest(
       clock,
     });
     try {
-      const answer = await client.send({ method: 'GET', url: url.href, accept: [200] }, signal);
+      const answer = await client.send(
+        { method: 'GET', url: url.href, accept: [200], explain: explainRegistry },
+        signal,
+      );
       return await collectAnswer(answer, TOKEN_MAX_BYTES, redactUrl(url.href));
     } finally {
       await client.close();
@@ -124,7 +131,7 @@ function overShelf(
         `${shelf.label} has no catalog: the releases in bundles are copied as they were signed; run sync`,
       );
     },
-    open: async (entry, { start }, signal) => {
+    open: async (entry, { start, pastCaches = false }, signal) => {
       const object = await findObject(source, entry.locator as Blake3Hex, signal);
       if (object === null) {
         throw new UpstreamError(
@@ -132,6 +139,7 @@ function overShelf(
           `no bundle in ${shelf.label} holds ${entry.destination}: import the release that the bundle was exported --since, or a bundle of the whole release`,
         );
       }
+      if (pastCaches) shelf.distrust?.(object.packs);
       return {
         start,
         totalSize: object.size,

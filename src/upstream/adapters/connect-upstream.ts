@@ -6,6 +6,7 @@ import type { CatalogReader } from '../catalog-readers/catalog-reader.ts';
 import { knownCatalogReaders } from '../catalog-readers/known-readers.ts';
 import { createBundleAdapter, createOciAdapter } from './bundle-adapter.ts';
 import { createDirectoryAdapter } from './directory-adapter.ts';
+import { excludeEntries } from './excluded-entries.ts';
 import { createManifestAdapter } from './manifest-adapter.ts';
 import { createServerInfoAdapter } from './server-info-adapter.ts';
 import { createSlipwayAdapter } from './slipway-adapter.ts';
@@ -55,14 +56,18 @@ export function createUpstreamAdapter(
   deps: UpstreamAdapterOptions,
 ): OwnedUpstreamAdapter {
   const { kind, directory, manifest, serverInfo, slipway, bundle, oci } = configuration;
+  const exclude = <A extends UpstreamAdapter>(adapter: A): A =>
+    excludeEntries(adapter, configuration.exclude);
   if (kind === 'directory' && directory !== undefined)
-    return createDirectoryAdapter(configuration, directory);
+    return exclude(createDirectoryAdapter(configuration, directory));
   if (kind === 'manifest' && manifest !== undefined) {
-    return createManifestAdapter(configuration, manifest, deps.clock);
+    return exclude(createManifestAdapter(configuration, manifest, deps.clock));
   }
   if (kind === 'server-info' && serverInfo !== undefined) {
     const readers = deps.readers ?? knownCatalogReaders;
-    return createServerInfoAdapter({ configuration, section: serverInfo, clock: deps.clock, readers });
+    return exclude(
+      createServerInfoAdapter({ configuration, section: serverInfo, clock: deps.clock, readers }),
+    );
   }
   if (kind === 'slipway' && slipway !== undefined) {
     return createSlipwayAdapter(configuration, slipway, {

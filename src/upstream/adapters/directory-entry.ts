@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { failureOfFile } from './directory-walk.ts';
 import { quoteText } from '../upstream-location.ts';
-import { UpstreamError, type UpstreamBody, type UpstreamEntry } from '../upstream.ts';
+import { UpstreamError, type EntryStart, type UpstreamBody, type UpstreamEntry } from '../upstream.ts';
 import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
 
 const READ_BYTES = 256 * 1024;
@@ -16,7 +16,7 @@ const READ_BYTES = 256 * 1024;
  */
 export async function openDirectoryEntry(
   entry: UpstreamEntry,
-  resume: { readonly start: number; readonly validator: string | null },
+  resume: EntryStart,
   signal: AbortSignal,
 ): Promise<UpstreamBody> {
   signal.throwIfAborted();

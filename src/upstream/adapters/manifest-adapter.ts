@@ -209,6 +209,7 @@ function parseManifestEntry(value: unknown, where: string, rules: ManifestRules)
     destination,
     size: parseEntrySize(value['size'], where),
     digests: parseEntryDigests(value['digests'], where),
+    place: where,
     locator:
       url === undefined ? `${rules.location.url}/${encodePath(destination)}` : resolveUrl(url, where, rules),
   };

@@ -32,6 +32,11 @@ export function parseChallenge(field: string): BearerChallenge | null {
   return realm === undefined ? null : { realm, service: bearer?.parameters.get('service') ?? null };
 }
 
+/** Whether the fields `WWW-Authenticate` of an answer want a name and a password. */
+export function wantsPassword(field: string): boolean {
+  return challengesOf(field).some(({ scheme }) => scheme === 'basic');
+}
+
 interface Challenge {
   readonly scheme: string;
   /** By name in lower case; of a repeated one the first value. */

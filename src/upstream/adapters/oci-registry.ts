@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import {
   OCI_MANIFEST_MAX_BYTES,
   OCI_MANIFEST_TYPE,
@@ -8,22 +7,16 @@ import {
 import type { BlobReader } from '../../mirror/bundle/blob-reader.ts';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
 import type { BundleShelf } from '../../mirror/bundle/bundle-source.ts';
-import { createWholeBlobs } from '../../mirror/bundle/whole-blobs.ts';
+import { createWholeBlobs, type OpenedBlob } from '../../mirror/bundle/whole-blobs.ts';
 import { openBundle, type Bundle } from '../../mirror/bundle/open-bundle.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
-import { failureOfStatus, headerOf } from '../http/http-failures.ts';
-import type { UpstreamAnswer, UpstreamHttpClient } from '../http/http-client.ts';
-import { redactUrl } from '../upstream-location.ts';
-import { isBearerToken } from '../../platform/http/bearer-token.ts';
-import { parseChallenge, type BearerChallenge } from './oci-challenge.ts';
+import { headerOf } from '../http/http-failures.ts';
+import { PAST_CACHES, type UpstreamAnswer } from '../http/http-client.ts';
+import type { RegistryAccess } from './oci-access.ts';
+import { ANY_MANIFEST, leadOf } from './oci-manifests.ts';
 
 /** Longest answer of a token service, bytes. */
 export const TOKEN_MAX_BYTES = 64 * 1024;
-
-const tokenSchema = z.object({
-  token: z.string().refine(isBearerToken).optional(),
-  access_token: z.string().refine(isBearerToken).optional(),
-});
 
 export interface OciRegistryOptions {
   /** Base URL of the registry, without a trailing slash. */
@@ -31,96 +24,24 @@ export interface OciRegistryOptions {
   readonly label: string;
   readonly repository: string;
   readonly tags: readonly string[];
-  /** Sends to the registry, with the authorization set last. */
-  readonly client: UpstreamHttpClient;
-  /** Sets what later requests to the registry carry as `Authorization`. */
-  readonly authorize: (authorization: string) => void;
-  /**
-   * Asks the token service of a challenge, where that is one that may be asked.
-   *
-   * @param query for the token
-   * @returns its answer
-   * @throws UpstreamError
-   */
-  readonly askTokens: (
-    challenge: BearerChallenge,
-    query: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ) => Promise<Buffer>;
+  readonly access: RegistryAccess;
 }
 
 /**
  * Makes the shelf over a repository of a registry: each tag holds one bundle. A tag only leads to a digest; everything
  * behind it is read by digest.
  *
- * Source: OCI distribution specification 1.1, "Pull"; for tokens, distribution's "Token Authentication Specification".
+ * Source: OCI distribution specification 1.1, "Pull".
  */
 export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
-  const { url, label, repository, tags, client } = options;
-  const base = `${url}/v2/${repository}`;
-  let known = new Map<string, Bundle>();
-
-  const send: UpstreamHttpClient['send'] = async (request, signal) => {
-    const first = await client.send({ ...request, accept: [...request.accept, 401] }, signal);
-    if (first.status !== 401) return first;
-    first.discard();
-    // The target of a redirect is not the registry: it must not choose where a password goes.
-    const isRegistry = new URL(first.url).origin === new URL(url).origin;
-    const challenge = isRegistry ? parseChallenge(fieldsOf(first.headers, 'www-authenticate')) : null;
-    if (challenge === null) throw failureOfStatus(401, first.headers, first.url, 0);
-    options.authorize(`Bearer ${await fetchToken(options, challenge, signal)}`);
-    return await client.send(request, signal);
-  };
-
-  const blobs = createWholeBlobs({ label, read: readBlobRange });
-
-  const readerOf = (manifest: Buffer, digest: string): BlobReader => ({
+  const { label, tags } = options;
+  const distrusted = new Set<string>();
+  const blobs = createWholeBlobs({
     label,
-    read: (blob, start, end, signal) =>
-      blob.digest === digest ? once(manifest.subarray(start, end)) : blobs.read(blob, start, end, signal),
+    open: async (blob, start, end, signal) =>
+      await openBlob(options, { blob, start, end, pastCaches: distrusted.has(blob.digest) }, signal),
   });
-
-  async function* readBlobRange(
-    blob: Descriptor,
-    start: number,
-    end: number,
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array, void> {
-    if (start === end) return;
-    const range = start === 0 && end === blob.size ? {} : { range: `bytes=${start}-${end - 1}` };
-    const request = {
-      method: 'GET',
-      url: `${base}/blobs/${blob.digest}`,
-      headers: range,
-      accept: [200, 206],
-    } as const;
-    const answer = await send(request, signal);
-    // A registry may ignore the range.
-    let at = answer.status === 206 ? start : 0;
-    for await (const chunk of answer.chunks()) {
-      const piece = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at));
-      at += chunk.length;
-      if (piece.length > 0) yield piece;
-      if (at >= end) return;
-    }
-    throw new BundleError(`${label}: the blob ${blob.digest} ended at ${at} instead of ${end}`);
-  }
-
-  const openTag = async (tag: string, signal: AbortSignal): Promise<Bundle | null> => {
-    const target = `${base}/manifests/${tag}`;
-    const headers = { accept: OCI_MANIFEST_TYPE };
-    const head = await send({ method: 'HEAD', url: target, headers, accept: [200, 404] }, signal);
-    head.discard();
-    if (head.status === 404) return null;
-    const held = known.get(headerOf(head.headers, 'docker-content-digest') ?? '');
-    if (held !== undefined) return held;
-    const answer = await send({ method: 'GET', url: target, headers, accept: [200] }, signal);
-    const manifest = await collectAnswer(answer, OCI_MANIFEST_MAX_BYTES, label);
-    const digest = `sha256:${createHash('sha256').update(manifest).digest('hex')}`;
-    const described = { mediaType: OCI_MANIFEST_TYPE, digest, size: manifest.length };
-    return known.get(digest) ?? (await openBundle(readerOf(manifest, digest), described, signal));
-  };
-
+  const openTag = createTagReader(options, blobs);
   return {
     label,
     remedy: `push it to ${label} under one of the tags ${tags.join(', ')}`,
@@ -128,38 +49,151 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
       const found = new Map<string, Bundle>();
       for (const tag of tags) {
         const bundle = await openTag(tag, signal);
+        // Tags can lead to the same bundle, one of them through an index.
         if (bundle !== null) found.set(bundle.digest, bundle);
       }
-      known = found;
       return [...found.values()];
     },
-    expect: (packs) => blobs.want(packs),
+    expect: (packs) => {
+      if (packs.size === 0) distrusted.clear();
+      blobs.want(packs);
+    },
+    distrust: (packs) => {
+      for (const pack of packs) {
+        distrusted.add(pack);
+        blobs.forget(pack);
+      }
+    },
   };
 }
 
-async function fetchToken(
-  { repository, askTokens, label }: OciRegistryOptions,
-  challenge: BearerChallenge,
-  signal: AbortSignal,
-): Promise<string> {
-  const { realm, service } = challenge;
-  const scope = `repository:${repository}:pull`;
-  const body = await askTokens(challenge, { ...(service === null ? {} : { service }), scope }, signal);
-  let value: unknown = null;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch {
-    // Below.
-  }
-  const parsed = tokenSchema.safeParse(value);
-  const token = parsed.success ? (parsed.data.token ?? parsed.data.access_token) : undefined;
-  if (token === undefined)
-    throw new BundleError(`${label}: the token service ${redactUrl(realm)} gave no usable token`);
-  return token;
+interface BlobRange {
+  readonly blob: Descriptor;
+  readonly start: number;
+  readonly end: number;
+  readonly pastCaches: boolean;
 }
 
-function fieldsOf(headers: UpstreamAnswer['headers'], name: string): string {
-  return [headers[name] ?? []].flat().join(', ');
+/** Asks for a part of a blob. A registry that answers with another part, or refuses, is asked for the whole one. */
+async function openBlob(
+  options: OciRegistryOptions,
+  { blob, start, end, pastCaches }: BlobRange,
+  signal: AbortSignal,
+): Promise<OpenedBlob> {
+  const { url, label, repository, access } = options;
+  const target = `${url}/v2/${repository}/blobs/${blob.digest}`;
+  const request = { method: 'GET', url: target, isKnown: true } as const;
+  const headers = pastCaches ? PAST_CACHES : {};
+  if (start > 0 || end < blob.size) {
+    const range = { ...headers, range: `bytes=${start}-${end - 1}` };
+    const answer = await access.send({ ...request, headers: range, accept: [200, 206, 416] }, signal);
+    const isAsked = answer.status === 206 && rangeStart(answer) === start;
+    if (answer.status === 200 || isAsked) return openedBlob(answer, blob, label);
+    answer.discard();
+  }
+  return openedBlob(await access.send({ ...request, headers, accept: [200] }, signal), blob, label);
+}
+
+function openedBlob(answer: UpstreamAnswer, { digest, size }: Descriptor, label: string): OpenedBlob {
+  const isWhole = answer.status === 200;
+  const chunks = async function* chunks(): AsyncGenerator<Uint8Array, void> {
+    let received = 0;
+    for await (const chunk of answer.chunks()) {
+      received += chunk.length;
+      yield chunk;
+    }
+    if (isWhole && received < size)
+      throw new BundleError(`${label}: the blob ${digest} ended at ${received} instead of ${size}`);
+  };
+  return { isWhole, chunks: chunks(), discard: () => answer.discard() };
+}
+
+/** Makes what opens the bundle of a tag; `null` when the tag does not exist. An unchanged tag costs one request. */
+function createTagReader(
+  { url, label, repository, access }: OciRegistryOptions,
+  blobs: BlobReader,
+): (tag: string, signal: AbortSignal) => Promise<Bundle | null> {
+  const base = `${url}/v2/${repository}/manifests`;
+  /** What each tag led to at the last look, by the digest that it had. */
+  const held = new Map<string, { readonly digest: string; readonly bundle: Bundle }>();
+
+  const fetchManifest = async (name: string, signal: AbortSignal): Promise<FetchedManifest> => {
+    const request = { method: 'GET', url: `${base}/${name}`, headers: ANY_MANIFEST } as const;
+    const answer = await access.send({ ...request, accept: [200], isKnown: true }, signal);
+    const bytes = await collectAnswer(answer, OCI_MANIFEST_MAX_BYTES, label);
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    return { bytes, digest, type: headerOf(answer.headers, 'content-type') };
+  };
+
+  /** The digest that a tag has now: `null` when it does not exist, `unknown` where only its manifest tells. */
+  const digestOf = async (tag: string, signal: AbortSignal): Promise<string | null> => {
+    const request = { method: 'HEAD', url: `${base}/${tag}`, headers: ANY_MANIFEST } as const;
+    const accept = [200, 401, 403, 404, 405, 501];
+    const head = await access.send({ ...request, accept, isKnown: held.has(tag) }, signal);
+    head.discard();
+    if (head.status === 404) return null;
+    // Some registries have no HEAD, and only the answer to a GET has a body that says why one is refused.
+    return headerOf(head.headers, 'docker-content-digest') ?? 'unknown';
+  };
+
+  /** The manifest of the bundle that a tag leads to, also through an index of one. */
+  const follow = async (
+    tag: string,
+    tagged: FetchedManifest,
+    signal: AbortSignal,
+  ): Promise<FetchedManifest> => {
+    const led = leadOf(tagged.bytes, tagged.type);
+    if (!led.ok) throw new BundleError(`${label}: the tag ${tag} leads to ${led.error}`);
+    if (led.value === null) return tagged;
+    const image = await fetchManifest(led.value, signal);
+    if (image.digest !== led.value)
+      throw new BundleError(
+        `${label}: the manifest ${led.value} has the digest ${image.digest}: it is damaged`,
+      );
+    const inner = leadOf(image.bytes, image.type);
+    if (inner.ok && inner.value === null) return image;
+    const what = inner.ok ? 'another index' : inner.error;
+    throw new BundleError(`${label}: the tag ${tag} leads to an index of ${what}`);
+  };
+
+  return async (tag, signal) => {
+    const current = await digestOf(tag, signal);
+    if (current === null) {
+      held.delete(tag);
+      return null;
+    }
+    const before = held.get(tag);
+    if (before?.digest === current) return before.bundle;
+    const tagged = await fetchManifest(tag, signal);
+    if (before?.digest === tagged.digest) return before.bundle;
+    const image = await follow(tag, tagged, signal);
+    const same = [...held.values()].find(({ bundle }) => bundle.digest === image.digest);
+    const described = { mediaType: OCI_MANIFEST_TYPE, digest: image.digest, size: image.bytes.length };
+    const bundle = same?.bundle ?? (await openBundle(readerOf(image, blobs), described, signal));
+    held.set(tag, { digest: tagged.digest, bundle });
+    return bundle;
+  };
+}
+
+interface FetchedManifest {
+  readonly bytes: Buffer;
+  readonly digest: string;
+  readonly type: string | null;
+}
+
+/** Reads the blobs of a bundle, whose manifest is here already. */
+function readerOf({ bytes, digest }: FetchedManifest, blobs: BlobReader): BlobReader {
+  return {
+    label: blobs.label,
+    read: (blob, start, end, signal) =>
+      blob.digest === digest ? once(bytes.subarray(start, end)) : blobs.read(blob, start, end, signal),
+  };
+}
+
+/** The first byte of a range answer; `null` when it does not say. */
+function rangeStart(answer: UpstreamAnswer): number | null {
+  const match = /^bytes (\d{1,16})-/.exec(headerOf(answer.headers, 'content-range') ?? '');
+  return match === null ? null : Number(match[1]);
 }
 
 /** Reads a whole answer. Throws BundleError when it has more bytes than allowed. */

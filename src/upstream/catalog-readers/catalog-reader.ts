@@ -60,6 +60,7 @@ export function parseCatalogRecord(value: unknown, layout: CatalogRecordLayout, 
   return {
     destination: parseEntryDestination(folder + path.replaceAll('\\', '/'), where),
     size: parseEntrySize(value[fields.size], `${where}: ${fields.size}`),
+    place: where,
     digests: { crc32: parseEntryCrc32(value[fields.crc], `${where}: ${fields.crc}`) },
   };
 }

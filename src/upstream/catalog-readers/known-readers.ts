@@ -1,4 +1,4 @@
-import type { CatalogChoice, CatalogFile, CatalogReader } from './catalog-reader.ts';
+import type { CatalogChoice, CatalogReader } from './catalog-reader.ts';
 import {
   readJsonCatalog,
   readPackedOrJsonCatalog,
@@ -50,15 +50,14 @@ export const bundlePackingInfoReader: CatalogReader = {
   read: (document) => {
     if (document.path.endsWith('/bundleDownloadInfo.json')) return bundleDownloadInfoReader.read(document);
     const folder = document.path.slice(0, document.path.lastIndexOf('/') + 1);
-    return dropRepeats(
-      readPackedOrJsonCatalog(document, {
-        fields: { path: 'PackName', size: 'PackSize', crc: 'Crc' },
-        folder,
-        packed: BUNDLE_PACKING_INFO,
-        containers: ['FullPatchPacks', 'UpdatePacks'],
-        bare: false,
-      }),
-    );
+    // A pack can be both full and update.
+    return readPackedOrJsonCatalog(document, {
+      fields: { path: 'PackName', size: 'PackSize', crc: 'Crc' },
+      folder,
+      packed: BUNDLE_PACKING_INFO,
+      containers: ['FullPatchPacks', 'UpdatePacks'],
+      bare: false,
+    });
   },
 };
 
@@ -114,25 +113,8 @@ export const tableCatalogReader: CatalogReader = {
       beside: ['TableBundles/TableCatalog.json'],
     },
   ],
-  read: (document) => dropRepeats(readPackedOrJsonCatalog(document, LAYOUT)),
+  read: (document) => readPackedOrJsonCatalog(document, LAYOUT),
 };
-
-/** Maximum number of files of a catalog that are remembered; packs are few. */
-const REMEMBERED_MAX = 200_000;
-
-/**
- * Lists a file once that a catalog names in two places with the same facts, such as a pack that is both full and
- * update. A file named twice with different facts stays twice, and the release is refused for it.
- */
-async function* dropRepeats(files: AsyncIterable<CatalogFile>): AsyncGenerator<CatalogFile, void> {
-  const seen = new Map<string, string>();
-  for await (const file of files) {
-    const facts = `${file.size} ${file.digests.crc32}`;
-    if (seen.get(file.destination) === facts) continue;
-    if (seen.size < REMEMBERED_MAX) seen.set(file.destination, facts);
-    yield file;
-  }
-}
 
 export const knownCatalogReaders: readonly CatalogReader[] = [
   tableCatalogReader,

@@ -4,9 +4,16 @@ import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/
 import { SpareBuffers } from '../../platform/memory/spare-buffers.ts';
 import { PartFile } from './part-file.ts';
 import { SMALL_FILE_BYTES, SmallFile, type SmallFileTools } from './small-file.ts';
-import type { StagedFile } from './staged-file.ts';
+import type { HeldBytes, StagedFile } from './staged-file.ts';
 import { quoteText } from '../upstream-location.ts';
-import { UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
+import {
+  isMismatch,
+  statesDigest,
+  UpstreamError,
+  type UpstreamAdapter,
+  type UpstreamBody,
+  type UpstreamEntry,
+} from '../upstream.ts';
 
 /** Maximum number of bytes of buffers kept for the next small files: as much as the default number of concurrent downloads can use. */
 const SPARE_BYTES = 16 * 1024 * 1024;
@@ -87,25 +94,29 @@ async function fetchVerified(
   progress: Progress,
 ): Promise<FileDigests> {
   let failures = 0;
-  let mismatched = false;
+  let pastCaches = false;
+  let furthest = part.length;
   for (;;) {
     try {
       const whole = part.length > 0 && part.length === entry.size;
-      if (!whole) await receiveInto(part, deps.adapter, entry, deps.limits.maxFileBytes, progress);
+      const coding = whole ? undefined : await receiveInto(part, deps, entry, { ...progress, pastCaches });
       const digests = await part.hash(extraDigestsOf(entry), progress.signal);
-      checkDigests(entry, digests);
+      checkDigests(entry, digests, coding);
       return digests;
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       if (isMismatch(error)) {
-        if (mismatched) throw error;
-        mismatched = true;
+        if (pastCaches) throw mismatchPastCaches(deps.adapter, error);
+        pastCaches = true;
+        furthest = 0;
         progress.onBytes(-part.length);
         await part.restart();
         report(deps, entry, error, 0);
         continue;
       }
-      failures += 1;
+      const hasProgressed = part.length - furthest >= leastProgress(entry);
+      furthest = Math.max(furthest, part.length);
+      failures = hasProgressed ? 0 : failures + 1;
       // A catalog that changed stays changed: only fetching it again helps, and that is the task's to do.
       if (!error.retryable || error.code === 'catalog_changed' || failures >= deps.limits.maxAttempts)
         throw error;
@@ -117,8 +128,33 @@ async function fetchVerified(
   }
 }
 
-/** Full jitter: anything from 0 to the doubled bound, but never sooner than upstream asked for. */
+/** An attempt that brings this much is progress, whatever the size of the file. */
+const PROGRESS_BYTES = 64 * 1024;
+/** Attempts in which a smaller file may arrive piece by piece. */
+const PIECES_MAX = 100;
+
+/** The bytes that an attempt must add so that it does not count as failed; they bound the number of attempts. */
+function leastProgress({ size }: UpstreamEntry): number {
+  return Math.min(PROGRESS_BYTES, Math.max(1, Math.ceil((size ?? Infinity) / PIECES_MAX)));
+}
+
+/** Kinds of upstream without a network between them and this process. */
+const LOCAL_KINDS: ReadonlySet<string> = new Set(['directory', 'bundle']);
+
+/** The failure of a file that was wrong twice, the second time fetched whole and past caches. */
+function mismatchPastCaches({ kind }: UpstreamAdapter, error: UpstreamError): UpstreamError {
+  if (LOCAL_KINDS.has(kind)) return error;
+  return error.withReason(
+    'it was fetched again past caches, but a cache in between may still hold an old copy of the file or of the catalog',
+  );
+}
+
+/**
+ * Full jitter: anything from 0 to the doubled bound, but never sooner than upstream asked for. After progress, nothing but upstream
+ * itself is a reason to wait.
+ */
 function backoff(deps: DownloaderOptions, failures: number, retryAfterMs: number | null): number {
+  if (failures === 0) return retryAfterMs ?? 0;
   const { backoffBaseMs, backoffCapMs } = deps.limits;
   const bound = Math.min(backoffCapMs, backoffBaseMs * 2 ** (failures - 1));
   const random = deps.random ?? Math.random;
@@ -132,23 +168,21 @@ function report(deps: DownloaderOptions, entry: UpstreamEntry, error: UpstreamEr
   );
 }
 
-/** Whether the bytes themselves are wrong, so that nothing received is worth keeping. */
-function isMismatch(error: UpstreamError): boolean {
-  return error.code === 'digest_mismatch' || error.code === 'size_mismatch';
-}
-
 const EXTRA_DIGESTS: readonly ExtraDigest[] = ['sha256', 'md5', 'crc32'];
 
 function extraDigestsOf(entry: UpstreamEntry): readonly ExtraDigest[] {
   return EXTRA_DIGESTS.filter((kind) => entry.digests[kind] !== undefined);
 }
 
-function checkDigests(entry: UpstreamEntry, digests: FileDigests): void {
+function checkDigests(entry: UpstreamEntry, digests: FileDigests, coding: UpstreamBody['coding']): void {
   const where = quoteText(entry.destination);
+  const decoded = coding?.isDecoded === true ? ', which was decoded' : '';
+  const named =
+    coding === undefined ? '' : `; upstream named the Content-Encoding ${quoteText(coding.name)}${decoded}`;
   if (entry.size !== null && digests.size !== entry.size) {
     throw new UpstreamError(
       'size_mismatch',
-      `${where}: the catalog states ${entry.size} bytes, upstream sent ${digests.size}`,
+      `${where}: the catalog states ${entry.size} bytes, upstream sent ${digests.size}${named}`,
     );
   }
   const actual = { blake3: digests.blake3, ...digests.extra };
@@ -157,7 +191,7 @@ function checkDigests(entry: UpstreamEntry, digests: FileDigests): void {
     if (expected !== undefined && actual[kind] !== expected) {
       throw new UpstreamError(
         'digest_mismatch',
-        `${where}: the catalog states ${kind} ${expected}, the bytes have ${actual[kind] ?? 'none'}`,
+        `${where}: the catalog states ${kind} ${expected}, the bytes have ${actual[kind] ?? 'none'}${named}`,
       );
     }
   }
@@ -170,22 +204,22 @@ const WRITE_BYTES = 512 * 1024;
  * Receives the rest of a file. Bytes that arrived before a failure are kept.
  *
  * @param maxFileBytes bound where the catalog states no size
+ * @returns the content coding that upstream named, if any
  * @throws UpstreamError (`size_mismatch` as soon as more bytes than stated arrive), a file system error, or the signal's
  *   reason
  */
 async function receiveInto(
   part: StagedFile,
-  adapter: UpstreamAdapter,
+  { adapter, limits: { maxFileBytes } }: DownloaderOptions,
   entry: UpstreamEntry,
-  maxFileBytes: number,
-  progress: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
-): Promise<void> {
-  const { signal, onBytes } = progress;
-  if (part.length > 0 && part.validator === null) {
+  { signal, onBytes, pastCaches }: Progress & { readonly pastCaches: boolean },
+): Promise<UpstreamBody['coding']> {
+  if (part.length > 0 && !part.held.isResumable) {
     onBytes(-part.length);
     await part.restart();
   }
-  const body = await adapter.open(entry, { start: part.length, validator: part.validator }, signal);
+  const { validator } = part.held;
+  const body = await adapter.open(entry, { start: part.length, validator, pastCaches }, signal);
   const pending: Uint8Array[] = [];
   let pendingBytes = 0;
   const flush = async (): Promise<void> => {
@@ -207,7 +241,7 @@ async function receiveInto(
       onBytes(-part.length);
       await part.restart();
     }
-    await part.begin(body.validator, body.totalSize ?? entry.size);
+    await part.begin(heldOf(body, entry), body.totalSize ?? entry.size);
   };
   try {
     for await (const chunk of body.chunks) {
@@ -229,6 +263,15 @@ async function receiveInto(
       { retryable: true },
     );
   }
+  return body.coding;
+}
+
+function heldOf({ validator, coding }: UpstreamBody, entry: UpstreamEntry): HeldBytes {
+  // Without a validator, the digest decides whether the pieces fit together.
+  return {
+    validator,
+    isResumable: coding?.isDecoded !== true && (validator !== null || statesDigest(entry)),
+  };
 }
 
 function checkTotal(entry: UpstreamEntry, totalSize: number | null, maxFileBytes: number): void {

@@ -3,23 +3,32 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../platform/process/clock.ts';
 import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
+import { contentCodingOf } from './content-codings.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
-import { redactUrl, type UpstreamLocation } from '../upstream-location.ts';
+import { quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import { UpstreamError } from '../upstream.ts';
 import { receiveBody, type BodyLimits } from '../../platform/http/receive-body.ts';
 import type { Readable } from 'node:stream';
 
 const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 32 * 1024;
+/** Makes caches in between ask the origin. Source: RFC 9111, section 5.2.1.4. */
+export const PAST_CACHES = { 'cache-control': 'no-cache' } as const;
+/** Bytes that are read of the body of a failure. */
+const EXPLANATION_BYTES = 16 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'HEAD';
   /** Absolute http(s) URL without userinfo. */
   readonly url: string;
-  /** An `accept-encoding` names one coding, which the caller decodes; without it, the bytes come as they are. */
+  /** An `accept-encoding` names one coding, which the caller decodes; without it, the bytes are asked for as they are. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the caller handles an answer with a content coding that was not asked for; without it, that is a failure. */
+  readonly takesAnyCoding?: boolean;
+  /** Reads the body of a failure: a sentence that says why, or `null`. It is added to the message. */
+  readonly explain?: (body: Buffer) => string | null;
   /** Statuses that are an answer, not a failure. */
   readonly accept: readonly number[];
 }
@@ -31,6 +40,8 @@ export interface UpstreamAnswer {
   /** The URL that answered, after redirects. */
   readonly url: string;
   readonly contentLength: number | null;
+  /** The content coding of the body, in lower case; `null` when its bytes are plain. */
+  readonly coding: string | null;
   /** The body; throws UpstreamError on a stall, a reset or a truncated body. Iterate once. */
   chunks(): AsyncIterable<Uint8Array>;
   /** Drops the body (and the connection, unless the body was empty). */
@@ -79,15 +90,17 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
   const exchange = async (
     asked: UpstreamRequest,
     url: string,
-    mayAuthorize: boolean,
+    how: { readonly mayAuthorize: boolean; readonly pastCaches: boolean },
     signal: AbortSignal,
   ): Promise<Awaited<ReturnType<typeof request>>> => {
     const headers: Record<string, string> = {
       'user-agent': 'slipway',
       'accept-encoding': 'identity',
       ...asked.headers,
+      ...(how.pastCaches ? PAST_CACHES : {}),
     };
-    if (mayAuthorize && location.authorization !== null) headers['authorization'] = location.authorization;
+    if (how.mayAuthorize && location.authorization !== null)
+      headers['authorization'] = location.authorization;
     try {
       return await request(url, { dispatcher: agent, method: asked.method, headers, signal });
     } catch (error) {
@@ -103,33 +116,36 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
       setMaxListeners(0, signal);
       let url = asked.url;
       let isAtHome = true;
+      let pastCaches = false;
       for (let hop = 0; ; hop += 1) {
         // Once a request has left the origin, no answer of another one leads credentials back to a path of its choice.
         isAtHome &&= new URL(url).origin === location.origin;
-        const response = await exchange(asked, url, isAtHome, signal);
+        const response = await exchange(asked, url, { mayAuthorize: isAtHome, pastCaches }, signal);
         const { statusCode: status, headers, body } = response;
         body.on('error', () => undefined); // the reader gets the same error from the iterator
+        const finalUrl = url;
+        const answer: UpstreamAnswer = {
+          status,
+          headers,
+          url: finalUrl,
+          contentLength: parseLength(headerOf(headers, 'content-length')),
+          coding: contentCodingOf(headers),
+          chunks: () => receiveUpstreamBody(body, { configuration, clock, signal, url: finalUrl }),
+          discard: () => body.destroy(),
+        };
         if (asked.accept.includes(status)) {
-          const coding = headerOf(headers, 'content-encoding');
-          const asks = asked.headers?.['accept-encoding'] ?? 'identity';
-          if (coding !== null && !['identity', asks].includes(coding.toLowerCase())) {
-            body.destroy();
-            throw refuse(`${redactUrl(url)} answered with Content-Encoding although ${asks} was requested`);
-          }
-          const finalUrl = url;
-          return {
-            status,
-            headers,
-            url: finalUrl,
-            contentLength: parseLength(headerOf(headers, 'content-length')),
-            chunks: () => receiveUpstreamBody(body, { configuration, clock, signal, url: finalUrl }),
-            discard: () => body.destroy(),
-          };
+          checkCoding(asked, answer);
+          return answer;
         }
-        body.destroy();
+        // No condition was sent, so a cache in between answers with what it knows of another request.
+        if (status === 304 && !pastCaches) {
+          pastCaches = true;
+          answer.discard();
+          continue;
+        }
         const target = headerOf(headers, 'location');
-        if (!REDIRECTS.has(status) || target === null)
-          throw failureOfStatus(status, headers, url, clock.now());
+        if (!REDIRECTS.has(status) || target === null) throw await failureOf(asked, answer, clock.now());
+        body.destroy();
         if (hop === MAX_REDIRECTS)
           throw refuse(`${redactUrl(asked.url)} redirects more than ${MAX_REDIRECTS} times`);
         url = redirectTarget(url, target, options.allowOtherOrigins);
@@ -139,6 +155,48 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
       await agent.destroy();
     },
   };
+}
+
+/** @throws UpstreamError for a coding that the request did not ask for, unless its sender handles it */
+function checkCoding({ headers, takesAnyCoding }: UpstreamRequest, answer: UpstreamAnswer): void {
+  const asks = headers?.['accept-encoding'] ?? 'identity';
+  if (takesAnyCoding === true || answer.coding === null || answer.coding === asks) return;
+  answer.discard();
+  throw refuse(
+    `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(answer.coding)} although ${asks} was requested`,
+  );
+}
+
+/** Names the failure that an answer is, with the reason that its body gives where the request can read it. */
+async function failureOf(
+  asked: UpstreamRequest,
+  answer: UpstreamAnswer,
+  now: number,
+): Promise<UpstreamError> {
+  const failure = failureOfStatus(answer.status, answer.headers, answer.url, now);
+  const { explain } = asked;
+  if (explain === undefined || answer.coding !== null) {
+    answer.discard();
+    return failure;
+  }
+  const reason = explain(await beginningOf(answer));
+  return reason === null ? failure : failure.withReason(reason);
+}
+
+/** The first bytes of a body that only explains a failure; fewer when it breaks off. */
+export async function beginningOf(answer: UpstreamAnswer): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of answer.chunks()) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size >= EXPLANATION_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+  }
+  return Buffer.concat(pieces);
 }
 
 function redirectTarget(from: string, target: string, allowOtherOrigins: boolean): string {

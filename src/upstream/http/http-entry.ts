@@ -1,7 +1,14 @@
-import type { UpstreamAnswer, UpstreamHttpClient } from './http-client.ts';
+import { canDecode, decodeBody, isDecoderError } from './content-codings.ts';
+import { PAST_CACHES, type UpstreamAnswer, type UpstreamHttpClient } from './http-client.ts';
 import { headerOf } from './http-failures.ts';
-import { redactUrl } from '../upstream-location.ts';
-import { UpstreamError, type UpstreamBody, type UpstreamEntry } from '../upstream.ts';
+import { quoteText, redactUrl } from '../upstream-location.ts';
+import {
+  statesDigest,
+  UpstreamError,
+  type EntryStart,
+  type UpstreamBody,
+  type UpstreamEntry,
+} from '../upstream.ts';
 
 /** `Last-Modified` counts as strong when the answer is at least this much younger (RFC 9110 section 8.8.2.2). */
 const STRONG_DATE_AGE_MS = 60_000;
@@ -10,8 +17,9 @@ const CONTENT_RANGE = /^bytes ([0-9]{1,16})-([0-9]{1,16})\/(?:([0-9]{1,16})|\*)$
 /**
  * Opens the bytes of an entry over HTTP, from an offset where upstream still has the same file.
  *
- * A range is only asked for together with `If-Range`. Every answer that does not fit the range asked for (416, another
- * start, another total) is dropped and the whole file is asked for instead.
+ * A range is asked for with `If-Range` where there is a strong validator. Without one, it is only asked for where a stated digest
+ * tells whether the pieces fit together. Every answer that does not fit the range (416, another start, another total) is dropped
+ * and the whole file is asked for instead.
  *
  * @param url absolute URL of the file
  * @throws UpstreamError
@@ -20,25 +28,45 @@ export async function openHttpEntry(
   client: UpstreamHttpClient,
   entry: UpstreamEntry,
   url: string,
-  resume: { readonly start: number; readonly validator: string | null },
+  { start, validator, pastCaches = false }: EntryStart,
   signal: AbortSignal,
 ): Promise<UpstreamBody> {
-  if (resume.start > 0 && resume.validator !== null) {
-    const part = await client.send(
+  const ask = async (
+    headers: Readonly<Record<string, string>>,
+    accept: readonly number[],
+  ): Promise<UpstreamAnswer> => {
+    const answer = await client.send(
       {
         method: 'GET',
         url,
-        headers: { range: `bytes=${resume.start}-`, 'if-range': resume.validator },
-        accept: [200, 206, 416],
+        headers: { ...headers, ...(pastCaches ? PAST_CACHES : {}) },
+        accept: [...accept, 403],
+        takesAnyCoding: true,
       },
       signal,
     );
-    if (part.status === 200) return wholeBody(part);
-    const body = part.status === 206 ? partialBody(part, resume.start, entry.size) : null;
+    if (answer.status !== 403) return answer;
+    answer.discard();
+    throw forbiddenFile(answer.url);
+  };
+  if (start > 0 && (validator !== null || statesDigest(entry))) {
+    const condition = validator === null ? {} : { 'if-range': validator };
+    const part = await ask({ range: `bytes=${start}-`, ...condition }, [200, 206, 416]);
+    if (part.status === 200) return wholeBody(part, entry);
+    const body = part.status === 206 ? partialBody(part, start, entry.size) : null;
     if (body !== null) return body;
     part.discard();
   }
-  return wholeBody(await client.send({ method: 'GET', url, accept: [200] }, signal));
+  return wholeBody(await ask({}, [200]), entry);
+}
+
+/** A server that hides what it has not answers 403 for a single file. It says nothing of the others. */
+function forbiddenFile(url: string): UpstreamError {
+  return new UpstreamError(
+    'upstream_forbidden',
+    `${redactUrl(url)} is forbidden (status 403): it does not exist, which object stores often answer with 403, or the ` +
+      'credentials in the upstream URL may not read it',
+  );
 }
 
 /**
@@ -54,13 +82,76 @@ function strongValidator(answer: UpstreamAnswer): string | null {
   return Date.parse(date) - Date.parse(modified) >= STRONG_DATE_AGE_MS ? modified : null;
 }
 
-function wholeBody(answer: UpstreamAnswer): UpstreamBody {
+function wholeBody(answer: UpstreamAnswer, entry: UpstreamEntry): UpstreamBody {
+  const { coding, contentLength } = answer;
+  if (coding !== null && !isStoredAsListed(answer, entry)) return decodedBody(answer, entry, coding);
   return {
     start: 0,
-    totalSize: answer.contentLength,
+    totalSize: contentLength,
     validator: strongValidator(answer),
-    chunks: completeChunks(answer, answer.contentLength),
+    ...(coding === null ? {} : { coding: { name: coding, isDecoded: false } }),
+    chunks: completeChunks(answer, contentLength),
   };
+}
+
+/**
+ * Whether the bytes on the wire are those that the catalog lists, whatever their coding is called. Object stores name the coding in
+ * which somebody stored a file, and the catalog lists that file.
+ */
+function isStoredAsListed({ coding, contentLength }: UpstreamAnswer, entry: UpstreamEntry): boolean {
+  if (coding === null) return true;
+  return isProven(entry) && (contentLength === entry.size || !canDecode(coding));
+}
+
+/** Whether the catalog states enough to tell whether decoded bytes are those of the file. */
+function isProven(entry: UpstreamEntry): boolean {
+  return entry.size !== null && statesDigest(entry);
+}
+
+function decodedBody(answer: UpstreamAnswer, entry: UpstreamEntry, coding: string): UpstreamBody {
+  const { size } = entry;
+  if (size === null || !isProven(entry)) {
+    answer.discard();
+    throw new UpstreamError(
+      'upstream_status',
+      `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)} although identity was requested, and ` +
+        'the catalog does not state the size and a digest that would prove the decoded bytes',
+    );
+  }
+  return {
+    start: 0,
+    totalSize: null,
+    validator: null,
+    coding: { name: coding, isDecoded: true },
+    chunks: decodedChunks(answer, coding, size),
+  };
+}
+
+async function* decodedChunks(
+  answer: UpstreamAnswer,
+  coding: string,
+  size: number,
+): AsyncGenerator<Uint8Array, void> {
+  const pieces = completeChunks(answer, answer.contentLength);
+  let left = size;
+  try {
+    for await (const piece of decodeBody(pieces, coding, size)) {
+      left -= piece.length;
+      if (left >= 0) yield piece;
+    }
+  } catch (error) {
+    if (!isDecoderError(error)) throw error;
+    throw new UpstreamError(
+      'digest_mismatch',
+      `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)}, and its bytes are not in that coding`,
+      { cause: error },
+    );
+  }
+  if (left >= 0) return;
+  throw new UpstreamError(
+    'size_mismatch',
+    `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)}, which decodes to more than the ${size} bytes that the catalog states`,
+  );
 }
 
 function partialBody(answer: UpstreamAnswer, start: number, size: number | null): UpstreamBody | null {
@@ -71,6 +162,8 @@ function partialBody(answer: UpstreamAnswer, start: number, size: number | null)
   if (Number(first) !== start || Number(last) < start) return null;
   if (totalSize !== null && (Number(last) !== totalSize - 1 || (size !== null && totalSize !== size)))
     return null;
+  // A part of an encoded file would be taken for a part of the file; only the same total says that it is one.
+  if (answer.coding !== null && (totalSize === null || size === null)) return null;
   return {
     start,
     totalSize: totalSize ?? size,

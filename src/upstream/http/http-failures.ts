@@ -40,6 +40,14 @@ export function failureOfStatus(
   if (status === 404 || status === 410) {
     return new UpstreamError('upstream_not_found', `${shown} does not exist upstream (status ${status})`);
   }
+  if (status === 304) {
+    return new UpstreamError(
+      'upstream_not_modified',
+      `${shown} answered "not modified" (status 304) to a request without a condition: a cache in between is broken, ` +
+        'or keeps the validators of somebody else',
+      { retryable: true },
+    );
+  }
   if (status === 429 || status === 503) {
     return new UpstreamError('upstream_throttled', `${shown} asks to retry later (status ${status})`, {
       retryable: true,

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { readFile, type FileHandle } from 'node:fs/promises';
 import * as z from 'zod';
 import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
-import { releaseChunk, type StagedFile } from './staged-file.ts';
-import type { UpstreamEntry } from '../upstream.ts';
+import { NOTHING_HELD, releaseChunk, type HeldBytes, type StagedFile } from './staged-file.ts';
+import { statesDigest, type UpstreamEntry } from '../upstream.ts';
 import { open, rename, rm, writeFile } from '../../platform/files/file-changes.ts';
 
 /** Bodies at least this large record their validator before the first byte, so that even a kill leaves a resumable part. */
@@ -11,7 +11,7 @@ const RECORD_EARLY_BYTES = 4 * 1024 * 1024;
 const SIDE_FILE_MAX_BYTES = 16 * 1024;
 
 const sideFileSchema = z.strictObject({
-  validator: z.string().min(1).max(1024),
+  validator: z.string().min(1).max(1024).nullable(),
   locator: z.string(),
   size: z.int().min(0).nullable(),
 });
@@ -22,7 +22,7 @@ export function partPathOf(stagedPath: string): string {
 
 /**
  * A file being received: `<staged path>.part`, and beside it `<staged path>.part.json` with the validator under which
- * its bytes were received. The bytes on disk are always a prefix of the file.
+ * its bytes were received, if any. The bytes on disk are always a prefix of the file.
  */
 export class PartFile implements StagedFile {
   readonly #handle: FileHandle;
@@ -30,23 +30,24 @@ export class PartFile implements StagedFile {
   readonly #entry: UpstreamEntry;
   readonly #pool: HashPool;
   #length: number;
-  #validator: string | null;
-  #recorded: string | null;
+  #held: HeldBytes;
+  /** What the side file says; `null` without one. */
+  #recorded: HeldBytes | null;
 
   private constructor(
     handle: FileHandle,
     stagedPath: string,
     entry: UpstreamEntry,
     pool: HashPool,
-    resume: { readonly length: number; readonly validator: string | null },
+    earlier: { readonly length: number; readonly held: HeldBytes },
   ) {
     this.#pool = pool;
     this.#handle = handle;
     this.#stagedPath = stagedPath;
     this.#entry = entry;
-    this.#length = resume.length;
-    this.#validator = resume.validator;
-    this.#recorded = resume.validator;
+    this.#length = earlier.length;
+    this.#held = earlier.held;
+    this.#recorded = earlier.held.isResumable ? earlier.held : null;
   }
 
   /**
@@ -61,20 +62,20 @@ export class PartFile implements StagedFile {
     const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_CREAT;
     try {
       const handle = await open(path, flags | constants.O_EXCL, 0o600);
-      return new PartFile(handle, stagedPath, entry, pool, { length: 0, validator: null });
+      return new PartFile(handle, stagedPath, entry, pool, { length: 0, held: NOTHING_HELD });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const handle = await open(path, flags, 0o600);
     try {
-      const validator = await readValidator(`${path}.json`, entry);
+      const held = await readHeld(`${path}.json`, entry);
       const { size } = await handle.stat();
-      if (validator !== null && (entry.size === null || size <= entry.size)) {
-        return new PartFile(handle, stagedPath, entry, pool, { length: size, validator });
+      if (held.isResumable && (entry.size === null || size <= entry.size)) {
+        return new PartFile(handle, stagedPath, entry, pool, { length: size, held });
       }
       await handle.truncate(0);
       await rm(`${path}.json`, { force: true });
-      return new PartFile(handle, stagedPath, entry, pool, { length: 0, validator: null });
+      return new PartFile(handle, stagedPath, entry, pool, { length: 0, held: NOTHING_HELD });
     } catch (error) {
       await handle.close();
       throw error;
@@ -85,12 +86,12 @@ export class PartFile implements StagedFile {
     return this.#length;
   }
 
-  get validator(): string | null {
-    return this.#validator;
+  get held(): HeldBytes {
+    return this.#held;
   }
 
-  async begin(validator: string | null, expectedBytes: number | null): Promise<void> {
-    this.#validator = validator;
+  async begin(held: HeldBytes, expectedBytes: number | null): Promise<void> {
+    this.#held = held;
     if (expectedBytes === null || expectedBytes >= RECORD_EARLY_BYTES) await this.record();
   }
 
@@ -102,7 +103,7 @@ export class PartFile implements StagedFile {
   async restart(): Promise<void> {
     await this.#handle.truncate(0);
     this.#length = 0;
-    this.#validator = null;
+    this.#held = NOTHING_HELD;
     if (this.#recorded !== null) {
       await rm(`${partPathOf(this.#stagedPath)}.json`, { force: true });
       this.#recorded = null;
@@ -111,13 +112,14 @@ export class PartFile implements StagedFile {
 
   /** Writes the side file where the part can be resumed. */
   async record(): Promise<void> {
-    const validator = this.#validator;
-    if (validator === null || validator === this.#recorded || !statesDigest(this.#entry)) return;
+    const { validator, isResumable } = this.#held;
+    if (!isResumable || !statesDigest(this.#entry)) return;
+    if (this.#recorded !== null && this.#recorded.validator === validator) return;
     const { locator, size } = this.#entry;
     await writeFile(`${partPathOf(this.#stagedPath)}.json`, JSON.stringify({ validator, locator, size }), {
       mode: 0o600,
     });
-    this.#recorded = validator;
+    this.#recorded = this.#held;
   }
 
   async hash(extra: readonly ExtraDigest[], signal: AbortSignal): Promise<FileDigests> {
@@ -145,30 +147,27 @@ export class PartFile implements StagedFile {
   }
 }
 
-async function readValidator(path: string, entry: UpstreamEntry): Promise<string | null> {
-  if (!statesDigest(entry)) return null;
+async function readHeld(path: string, entry: UpstreamEntry): Promise<HeldBytes> {
+  if (!statesDigest(entry)) return NOTHING_HELD;
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NOTHING_HELD;
     throw error;
   }
-  if (text.length > SIDE_FILE_MAX_BYTES) return null;
+  if (text.length > SIDE_FILE_MAX_BYTES) return NOTHING_HELD;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return null; // torn by a crash: begin again
+    return NOTHING_HELD; // torn by a crash: begin again
   }
   const parsed = sideFileSchema.safeParse(value);
-  if (!parsed.success) return null;
+  if (!parsed.success) return NOTHING_HELD;
   const { validator, locator, size } = parsed.data;
-  return locator === entry.locator && size === entry.size ? validator : null;
-}
-
-function statesDigest(entry: UpstreamEntry): boolean {
-  return Object.values(entry.digests).some((digest) => digest !== undefined);
+  const isSame = locator === entry.locator && size === entry.size;
+  return isSame ? { validator, isResumable: true } : NOTHING_HELD;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ExtraDigest, FileDigests, HashPool } from '../../platform/hashing/digests.ts';
 import type { SpareBuffers } from '../../platform/memory/spare-buffers.ts';
-import { releaseChunk, type StagedFile } from './staged-file.ts';
+import { NOTHING_HELD, releaseChunk, type HeldBytes, type StagedFile } from './staged-file.ts';
 import { rm } from '../../platform/files/file-changes.ts';
 
 /** Largest file that is gathered in memory: one trip to a worker, and no part to look after. */
@@ -22,7 +22,7 @@ export class SmallFile implements StagedFile {
   readonly #tools: SmallFileTools;
   #buffer: ArrayBuffer | null = null;
   #length = 0;
-  #validator: string | null = null;
+  #held = NOTHING_HELD;
   #written = false;
 
   /** @param size bytes that the file will have at most, no more than {@link SMALL_FILE_BYTES} */
@@ -36,12 +36,12 @@ export class SmallFile implements StagedFile {
     return this.#length;
   }
 
-  get validator(): string | null {
-    return this.#validator;
+  get held(): HeldBytes {
+    return this.#held;
   }
 
-  async begin(validator: string | null): Promise<void> {
-    this.#validator = validator;
+  async begin(held: HeldBytes): Promise<void> {
+    this.#held = held;
   }
 
   async append(chunks: readonly Uint8Array[]): Promise<void> {
@@ -80,7 +80,7 @@ export class SmallFile implements StagedFile {
 
   async discard(): Promise<void> {
     this.#length = 0;
-    this.#validator = null;
+    this.#held = NOTHING_HELD;
     if (this.#buffer !== null) {
       this.#tools.buffers.put(this.#buffer);
       this.#buffer = null;

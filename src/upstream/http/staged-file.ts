@@ -1,12 +1,22 @@
 import type { ExtraDigest, FileDigests } from '../../platform/hashing/digests.ts';
 
+/** What is known of the bytes of a file that were received. */
+export interface HeldBytes {
+  /** The validator under which they were received, or `null`. */
+  readonly validator: string | null;
+  /** Whether the bytes that follow them may be asked for. */
+  readonly isResumable: boolean;
+}
+
+/** No bytes, or none that can be continued. */
+export const NOTHING_HELD: HeldBytes = { validator: null, isResumable: false };
+
 /** A file on its way into the staging directory: received, hashed, then kept or thrown away. */
 export interface StagedFile {
   readonly length: number;
-  /** The validator under which they were received; `null` when no range may be asked for. */
-  readonly validator: string | null;
-  /** Notes under which validator the bytes that follow are received, and how many the file will have. */
-  begin(validator: string | null, expectedBytes: number | null): Promise<void>;
+  readonly held: HeldBytes;
+  /** Notes how the bytes that follow are received, and how many the file will have. */
+  begin(held: HeldBytes, expectedBytes: number | null): Promise<void>;
   /** Takes the bytes that follow; the chunks belong to it from then on. */
   append(chunks: readonly Uint8Array[]): Promise<void>;
   /** Discards the received bytes, to start over. */

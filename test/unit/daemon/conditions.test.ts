@@ -22,6 +22,7 @@ const CALM: ConditionFacts = {
     failingSince: null,
     code: null,
     retriedCode: null,
+    waitsUntil: null,
     nextAt: 900,
   },
   full: { snapshot: null, data: null },
@@ -54,6 +55,18 @@ const DAMAGED = {
 describe('the conditions of the daemon', () => {
   it.each<readonly [string, Partial<ConditionFacts>, readonly object[]]>([
     ['nothing', {}, []],
+    [
+      'a sync that upstream asked to wait',
+      { sync: { ...CALM.sync, runningSince: 490, waitsUntil: 620 } },
+      [
+        {
+          code: 'syncing',
+          message: 'a sync waits, because upstream asked it to retry later',
+          since: 490,
+          next_try: 620,
+        },
+      ],
+    ],
     [
       'the first sync',
       { hasOfficial: false, sync: { ...CALM.sync, runningSince: 490 } },

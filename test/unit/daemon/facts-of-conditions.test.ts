@@ -23,6 +23,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
       report: { last: null, next_at: null, consecutive_failures: 0 },
       failingSince: null,
       retriedCode: null,
+      wait: null,
       missedBytes: null,
     }),
     mirroredLocalized: () => null,
@@ -150,6 +151,7 @@ describe('the facts of conditions', () => {
           report: { last: failed, next_at: null, consecutive_failures: 1 },
           failingSince: REFUSED_AT,
           retriedCode: null,
+          wait: null,
           missedBytes,
         }),
         doctor: {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { BUNDLE_PACK_BYTES, type Descriptor } from '../../../src/contract/formats/bundle-format.ts';
 import type { ReleaseId } from '../../../src/domain/release/release-id.ts';
-import type { BlobReader } from '../../../src/mirror/bundle/blob-reader.ts';
 import { createBundleSource, type BundleSource } from '../../../src/mirror/bundle/bundle-source.ts';
 import { planExport } from '../../../src/mirror/bundle/export-plan.ts';
 import { createFolderShelf } from '../../../src/mirror/bundle/folder-shelf.ts';
@@ -187,28 +186,34 @@ function bytesOf(start: number, end: number): Buffer {
   return Buffer.from(Array.from({ length: end - start }, (_, at) => (start + at) % 256));
 }
 
-/** A reader whose blobs arrive a byte at a time, and that notes what it was asked for. */
+/** A source whose blobs arrive a byte at a time, and that notes what it was asked for. */
 function sourceOf({
   failAt = -1,
   pause = Promise.resolve(),
-}: { failAt?: number; pause?: Promise<void> } = {}): {
+  ignoresRanges = false,
+}: { failAt?: number; pause?: Promise<void>; ignoresRanges?: boolean } = {}): {
   readonly asked: string[];
-  readonly reader: BlobReader;
+  readonly reader: Parameters<typeof createWholeBlobs>[0];
 } {
   const asked: string[] = [];
   return {
     asked,
     reader: {
       label: 'source',
-      async *read({ digest, size }, start, end, signal) {
-        const isWhole = start === 0 && end === size;
-        asked.push(isWhole ? digest : `${digest} ${start}-${end}`);
-        for (let at = start; at < end; at += 1) {
-          if (isWhole && at === failAt) throw new Error('reset');
-          if (at === start + 5) await pause;
-          signal.throwIfAborted();
-          yield bytesOf(at, at + 1);
-        }
+      async open({ digest, size }, start, end, signal) {
+        const asksWhole = start === 0 && end === size;
+        asked.push(asksWhole ? digest : `${digest} ${start}-${end}`);
+        const isWhole = asksWhole || ignoresRanges;
+        const [from, to] = isWhole ? [0, size] : [start, end];
+        const chunks = async function* chunks() {
+          for (let at = from; at < to; at += 1) {
+            if (isWhole && at === failAt) throw new Error('reset');
+            if (at === from + 5) await pause;
+            signal.throwIfAborted();
+            yield bytesOf(at, at + 1);
+          }
+        };
+        return { isWhole, chunks: chunks(), discard: () => undefined };
       },
     },
   };
@@ -258,6 +263,26 @@ describe('blobs of which most is missing', () => {
     expect(await read(blobs.read(blob('d'), 1, 2, SIGNAL))).toEqual(bytesOf(1, 2));
     expect(await read(blobs.read(blob('a'), 1, 2, SIGNAL))).toEqual(bytesOf(1, 2));
     expect(asked.slice(3)).toEqual(['d', 'a 1-2']);
+  });
+
+  it('are fetched once and kept where the source ignores ranges', async () => {
+    const { asked, reader } = sourceOf({ ignoresRanges: true });
+    const blobs = createWholeBlobs(reader);
+    for (const start of [2, 0, 6]) {
+      expect(await read(blobs.read(blob('a'), start, start + 2, SIGNAL))).toEqual(bytesOf(start, start + 2));
+    }
+    expect(asked).toEqual(['a 2-4']);
+    await read(blobs.read(blob('b'), 2, 4, SIGNAL));
+    // Four at the same time, of which only two have room.
+    await Promise.all(
+      ['c', 'd', 'c', 'd', 'e'].map(async (name) => await read(blobs.read(blob(name), 1, 3, SIGNAL))),
+    );
+    expect(asked.slice(1).sort()).toEqual(['b', 'c', 'd', 'e']);
+    // Wrong bytes are not kept.
+    blobs.forget('e');
+    await read(blobs.read(blob('e'), 1, 3, SIGNAL));
+    expect(asked.at(-1)).toBe('e');
+    expect(asked).toHaveLength(6);
   });
 
   it('are tried three times, and then read range by range', async () => {

@@ -286,6 +286,7 @@ describe('cleanups and actions', () => {
           },
           serverInfo: null,
           appVersion: null,
+          excludedCount: 0,
         },
         context,
       );

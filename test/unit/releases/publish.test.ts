@@ -88,6 +88,7 @@ async function localizedDraft({ releases }: World): Promise<ReleaseDraft> {
     content: await summarizeContent(manifestEntries(releases.catalogs, base.revision_id), null),
     serverInfo: null,
     appVersion: null,
+    excludedCount: 0,
   };
 }
 

@@ -78,12 +78,13 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('the entries of a release', () => {
-  test('a destination that is listed twice is refused, also across batches', () => {
+  test('a destination that is listed again counts once, and is refused with other facts, also across batches', () => {
     const store = openStore();
     const revision = begin(store);
-    store.add(revision, [entry('a'), entry('b')]);
+    expect(store.add(revision, [entry('a'), entry('b'), entry('a')])).toBe(2);
+    expect(store.add(revision, [entry('b')])).toBe(0);
     expect(() => {
-      store.add(revision, [entry('c'), entry('b')]);
+      store.add(revision, [entry('c'), { ...entry('b'), size: 4711 }]);
     }).toThrow(expect.objectContaining({ code: 'destination_duplicate', details: { destination: 'b' } }));
     expect(store.complete(revision, 'f').entry_count).toBe(2);
   });

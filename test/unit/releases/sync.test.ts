@@ -42,11 +42,11 @@ describe('a failed sync leaves the served release unchanged', () => {
       },
     ],
     [
-      'the catalog changes meanwhile',
+      'the catalog changes again and again meanwhile',
       'catalog_changed',
       (world: World) => {
         world.upstream.onOpen = () => {
-          world.upstream.files.set('d', 'late');
+          world.upstream.files.set('c', `change ${world.upstream.opened.length}`);
         };
       },
     ],
@@ -191,6 +191,139 @@ describe('a sync fetches', () => {
   });
 });
 
+describe('files that upstream does not have', () => {
+  test('are all named in one run, and everything else is stored for the next', async () => {
+    const world = await createWorld({ downloadConcurrency: 2 });
+    const names = Array.from({ length: 30 }, (_, at) => `file-${String(at).padStart(2, '0')}`);
+    world.upstream.files = new Map(names.map((name) => [name, `bytes of ${name}`]));
+    const missing = names.filter((_, at) => at % 4 === 1);
+    for (const name of missing) world.upstream.sent.set(name, null);
+    const failed = await world.act('sync');
+    expect(failed).toMatchObject({ failure_code: 'upstream_not_found', result: { failed_entries: 8 } });
+    expect(failed.failure_reason).toMatch(
+      /^8 of 30 files are missing upstream \(.+ and 3 others\): file-\d\d is not there; all others are stored/,
+    );
+    const named = ((failed.result ?? {})['failed'] as { destination: string }[]).map(
+      ({ destination }) => destination,
+    );
+    expect(named.sort()).toEqual(missing);
+    world.upstream.sent.clear();
+    expect((await world.act('sync')).result).toMatchObject({ reused_entries: 22, downloaded_entries: 8 });
+  });
+
+  test('do not hide that another one has wrong bytes', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(['a', 'b', 'c'].map((name) => [name, `bytes of ${name}`]));
+    world.upstream.sent.set('a', null).set('b', 'bytes of x');
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'digest_mismatch',
+      failure_reason: expect.stringMatching(
+        /^2 of 3 files are missing or wrong upstream \("a", "b"\)/,
+      ) as string,
+    });
+  });
+
+  test('end the run once there are a thousand of them', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(Array.from({ length: 1050 }, (_, at) => [`file-${at}`, 'bytes']));
+    world.upstream.stated = 'none';
+    for (const name of world.upstream.files.keys()) world.upstream.sent.set(name, null);
+    const failed = await world.act('sync');
+    expect(failed.failure_reason).toContain('the run ended after so many');
+    expect(failed.result).toMatchObject({ failed_entries: 1000, failed_named: 100 });
+    expect(world.upstream.opened.length).toBeLessThan(1050);
+  });
+});
+
+describe('entries that are listed twice', () => {
+  test('count once when they say the same, and are named with both places when they do not', async () => {
+    const world = await createWorld();
+    world.upstream.files = new Map([
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    const [first] = world.upstream.entries();
+    if (first === undefined) throw new Error('no entry');
+    world.upstream.listedAgain.push({ ...first, locator: 'elsewhere' });
+    const task = await world.act('sync');
+    expect(task.result).toMatchObject({ entry_count: 2, downloaded_entries: 2 });
+
+    world.upstream.listedAgain.push({ ...first, size: 4, place: 'entries[3]' });
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'destination_duplicate',
+      failure_reason: expect.stringMatching(
+        /^the catalog lists the destination "a" twice with different facts: .+ \(3 bytes, blake3 .+\), and entries\[3\] \(4 bytes/,
+      ) as string,
+    });
+  });
+
+  test('are not the same without a digest when their bytes are in two places', async () => {
+    const world = await createWorld();
+    world.upstream.stated = 'none';
+    world.upstream.files = new Map([['a', 'one']]);
+    const [first] = world.upstream.entries();
+    if (first === undefined) throw new Error('no entry');
+    world.upstream.listedAgain.push(first);
+    expect((await world.act('sync')).status).toBe('succeeded');
+    world.upstream.listedAgain.push({ ...first, locator: 'elsewhere' });
+    expect((await world.act('sync')).failure_code).toBe('destination_duplicate');
+  });
+});
+
+test('files that are left out on purpose are counted in the result and in the attestation', async () => {
+  const world = await createWorld();
+  world.upstream.files = new Map([['a', 'one']]);
+  world.upstream.excludedCount = 2;
+  expect((await world.act('sync')).result).toMatchObject({ excluded_entries: 2, entry_count: 1 });
+  expect(world.attested().official).toMatchObject({ excluded_count: 2, entry_count: 1 });
+  // The same content, of which upstream now lists nothing else.
+  world.upstream.excludedCount = 0;
+  expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
+  expect(world.attested().official).not.toHaveProperty('excluded_count');
+});
+
+describe('an upstream that publishes another catalog while files are fetched', () => {
+  /** Publishes release 2.0 when the file is opened for the first time: c has other bytes, and d is gone. */
+  function republishAt(world: World, opened: string): void {
+    world.upstream.releaseId = '1.9';
+    world.upstream.files.set('c', 'three').set('d', 'four');
+    world.upstream.onOpen = (destination) => {
+      if (destination !== opened || world.upstream.releaseId === '2.0') return;
+      world.upstream.releaseId = '2.0';
+      world.upstream.files.set('c', 'THREE');
+      world.upstream.files.delete('d');
+    };
+  }
+
+  test.each([
+    ['a file with other bytes', 'c'],
+    ['a file that is gone', 'd'],
+  ])('is noticed at once by %s, and the run starts over and keeps what still fits', async (_case, opened) => {
+    const world = await createSyncedWorld({ a: 'one', b: 'two' }, { downloadConcurrency: 1 });
+    republishAt(world, opened);
+    const task = await world.act('sync');
+    expect(task).toMatchObject({ status: 'succeeded', attempt: 1 });
+    expect(task.result).toMatchObject({ release_id: '2.0', restarts: 1 });
+    expect(world.upstream.opened.filter((name) => ['a', 'b'].includes(name))).toEqual([]);
+    const lines = world.engine.logs(task.task_id)?.lines ?? [];
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/^the run starts over .+ \(1 of at most 3\)/) as string,
+      }),
+    ]);
+    await world.contents(String(task.result?.['snapshot_id']));
+  });
+
+  test('is noticed at the end when all files could be fetched', async () => {
+    const world = await createSyncedWorld();
+    world.upstream.files.set('c', 'three');
+    world.upstream.onOpen = () => void world.upstream.files.set('d', 'four');
+    const task = await world.act('sync');
+    expect(task.result).toMatchObject({ restarts: 1, entry_count: 4 });
+    expect(world.upstream.opened).toEqual(['c', 'd']);
+  });
+});
+
 describe('names of releases', () => {
   test('other content under the same name gets another name, and the first keeps its bytes', async () => {
     const world = await createSyncedWorld();
@@ -270,6 +403,10 @@ test('a sync that upstream asks to wait says so once, although all its downloads
       fields: { wait_ms: 20_000 },
     }),
   ]);
+  const doctor = world.releases.diagnostics().find(({ id }) => id === 'sync');
+  expect(doctor?.message).toBe(
+    `a sync waits for upstream until ${new Date(startedAt + 20_000).toISOString()}: busy`,
+  );
   const done = ended(world.engine, task.task_id);
   await until(async () => {
     await world.clock.advance(20_000);

@@ -146,7 +146,6 @@ describe('downloader', () => {
     ['a 200 to the range', [{ kind: 'ignore-range' }], {}],
     ['a range that begins elsewhere', [{ kind: 'wrong-range', shift: 3 }], {}],
     ['a 416', [{ kind: 'status', status: 416 }], {}],
-    ['no validator', [], { validators: 'none' }],
   ])('starts again after %s, and appends nothing', async (_, faults, options) => {
     const b = await bench([{ kind: 'truncate', afterBytes: 1_000_000 }, ...faults], options);
     await b.download();
@@ -363,7 +362,7 @@ describe('downloader', () => {
       'bytes=300000-',
       'bytes=300100-',
     ]);
-    const failing = await bench([{ kind: 'truncate', afterBytes: 100_000, times: 3 }], { bytes });
+    const failing = await bench([{ kind: 'truncate', afterBytes: 1000, times: 3 }], { bytes });
     expect((await upstreamErrorOf(failing.download())).code).toBe('upstream_truncated');
     const wrong = await bench([{ kind: 'wrong-bytes', times: 2 }], { bytes });
     expect((await upstreamErrorOf(wrong.download())).code).toBe('digest_mismatch');

@@ -231,8 +231,8 @@ describe('the client of an upstream', () => {
       [{ kind: 'status', status: 500 }, 'upstream_status', true, null],
       [{ kind: 'status', status: 502 }, 'upstream_status', true, null],
       [{ kind: 'status', status: 408 }, 'upstream_timeout', true, null],
-      [{ kind: 'status', status: 403 }, 'upstream_closed', false, null],
-      [{ kind: 'status', status: 304 }, 'upstream_status', false, null],
+      [{ kind: 'status', status: 403 }, 'upstream_forbidden', false, null],
+      [{ kind: 'status', status: 304, times: 2 }, 'upstream_not_modified', true, null],
       [{ kind: 'truncate', afterBytes: 1000 }, 'upstream_truncated', true, null],
       [{ kind: 'stall', afterBytes: 1000 }, 'upstream_timeout', true, null],
       [{ kind: 'stall', afterBytes: 0 }, 'upstream_timeout', true, null],
@@ -319,7 +319,7 @@ describe('the client of an upstream', () => {
       await expect(next).rejects.toBe(reason);
     });
 
-    test('requests no coding, and a range only together with If-Range', async () => {
+    test('requests no coding, and a range only where something tells whether the pieces fit', async () => {
       const server = await serve({ files: new Map([['file', BYTES]]) });
       const adapter = adapterFor({ kind: 'manifest', manifest: { url: server.url } });
       const entry = entryAt(`${server.url}/file`);

@@ -211,6 +211,29 @@ describe('manifest upstream', () => {
     expect(health.message).not.toMatch(/user|p@ss|p%40ss/);
   });
 
+  test('leaves out what upstream.exclude names, and takes other globs for another catalog', async () => {
+    const server = await serve({ files: generateRelease({ releaseId: 'r', seed: 1 }).manifestTree() });
+    const read = async (exclude: readonly string[], etag: string | null = null) => {
+      const adapter = adapterFor({ kind: 'manifest', manifest: { url: server.url }, exclude });
+      const catalog = await adapter.fetchCatalog(etag, freeSignal());
+      if (catalog === null) return null;
+      const names: string[] = [];
+      for await (const { destination } of catalog.entries(freeSignal())) names.push(destination);
+      const { etag: next } = catalog;
+      return { names, fingerprint: catalog.fingerprint(), excluded: catalog.excluded?.() ?? 0, etag: next };
+    };
+    const whole = await read([]);
+    const part = await read(['TableBundles/**']);
+    const tables = whole?.names.filter((name) => name.startsWith('TableBundles/')) ?? [];
+    expect(tables.length).toBeGreaterThan(0);
+    expect(part?.names).toEqual(whole?.names.filter((name) => !tables.includes(name)));
+    expect(part?.excluded).toBe(tables.length);
+    expect(part?.fingerprint).not.toBe(whole?.fingerprint);
+    expect(await read(['TableBundles/**'], part?.etag)).toBeNull();
+    expect((await read(['Movie/**'], part?.etag))?.etag).not.toBe(part?.etag);
+    expect((await read([], part?.etag))?.names).toEqual(whole?.names);
+  });
+
   test('probes with HEAD', async () => {
     const server = await serve({ files: generateRelease({ releaseId: 'r', seed: 1 }).manifestTree() });
     expect(await manifestAdapter(server.url).probe(freeSignal())).toMatchObject({ ok: true });

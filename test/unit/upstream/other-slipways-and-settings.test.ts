@@ -209,6 +209,8 @@ describe('the settings of an upstream', () => {
       { directory: { path: '' } },
       { directory: { path: '/x', serverInfoFile: '../y' } },
       { serverInfo: { url: 'https://host/x.json', platforms: ['../Android'] } },
+      { exclude: ['/Movie/**'] },
+      { kind: 'oci', oci: OCI, exclude: ['Movie/**'] },
       { oci: { ...OCI, tokenService: 'http://auth.host' } },
       { oci: { ...OCI, tokenService: 'https://auth.host/token' } },
       { oci: { ...OCI, tokenService: 'https://u:p@auth.host' } },

@@ -124,6 +124,7 @@ function draftOf(
     content,
     serverInfo: documentOfRow(base),
     appVersion: base.app_version,
+    excludedCount: base.excluded_count,
   };
 }
 
