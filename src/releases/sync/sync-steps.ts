@@ -83,7 +83,13 @@ async function commitServerInfo(
 export async function fetchObjects(
   parts: TaskParts & { readonly upstream: ConnectedUpstream },
   revision: RevisionRow,
-  of: { readonly what: string; readonly fields: TaskResult; readonly force: boolean },
+  of: {
+    readonly what: string;
+    readonly fields: TaskResult;
+    readonly force: boolean;
+    /** Whether the known objects of the revision are those of a release that is kept. */
+    readonly isKnown?: boolean;
+  },
   context: TaskContext,
   download: typeof downloadUnresolved = downloadUnresolved,
 ): Promise<{
@@ -93,7 +99,9 @@ export async function fetchObjects(
 }> {
   const { revision_id: revisionId } = revision;
   const { directory: staging, files: staged } = await parts.staging.open(revision);
-  const plan = await planDownloads(parts, { revisionId, force: of.force, staged }, context);
+  const { force, isKnown = false } = of;
+  const { entry_count: entryCount } = revision;
+  const plan = await planDownloads(parts, { revisionId, force, isKnown, entryCount, staged }, context);
   context.log('info', `compared the ${of.what} with the store`, {
     ...of.fields,
     reused: plan.reused,
