@@ -7,7 +7,7 @@ import { unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
 import type { SourceRelease } from '../../mirror/attested-source.ts';
 import { isNamedByOrigin, type HeldOrigin } from '../records/origin-repository.ts';
-import { checkCurrent, tidy } from '../sync/sync-steps.ts';
+import { checkCurrent, forgetUnfinished, tidy } from '../sync/sync-steps.ts';
 import { announcementStep, missingRetained } from './mirror-plan.ts';
 import { readOrigin } from './read-origin.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -23,6 +23,9 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
   const { held } = state;
   const copied: CopiedRelease[] = [];
   const channels = CHANNELS.filter((each) => attested.channels.includes(each));
+  // Of the runs before that failed, only the newest manifest that was read is of use.
+  await forgetUnfinished(parts, channels);
+  for (const revisionId of parts.catalogs.unreferenced()) await parts.catalogs.drop(revisionId);
   let version: number | null = null;
   let hasChanged = false;
   let wentBack: TaskResult = {};

@@ -34,6 +34,21 @@ export async function checkCurrent(
   return releases.current(channel);
 }
 
+/**
+ * Forgets the releases of these channels that were never completed: each still holds a catalog. If its sync resumes, it starts from the
+ * beginning.
+ */
+export async function forgetUnfinished(
+  { releases, writer }: TaskParts,
+  channels: readonly Channel[],
+): Promise<void> {
+  for (const { channel, release_id: id } of releases.unfinished()) {
+    if (!channels.includes(channel)) continue;
+    await writer.removeReleaseRecord(channel, id);
+    releases.update(channel, id, { state: 'failed', revision_id: null });
+  }
+}
+
 /** Removes the staged files and the unreferenced catalogs; after a success there is nothing to resume. */
 export async function tidy(parts: TaskParts, taskId: string): Promise<void> {
   for (const name of await parts.writer.listStaging()) {

@@ -167,6 +167,7 @@ describe('a Slipway as a source', () => {
         if (offset > 0) delete page['since'];
       },
       origin_malformed: (page) => {
+        (page['items'] as object[]).pop();
         page['removed'] = ['../a'];
       },
     };
