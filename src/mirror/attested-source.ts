@@ -1,6 +1,6 @@
 import type { Channel } from '../domain/release/channel.ts';
-import type { Blake3Hex } from '../domain/release/digest.ts';
-import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
+import type { Blake3Hex, SnapshotId } from '../domain/release/digest.ts';
+import type { ManifestChange, ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import type { AttestedRelease } from '../domain/verdict/attestation.ts';
 
 export interface SourceRelease {
@@ -18,12 +18,23 @@ export interface SourceState {
   readonly cdnHost: string | null;
 }
 
-/** The description of one release, as the source tells it. Only {@link readManifest} makes it trustworthy. */
-export interface SourceManifest {
+interface SourceDescription {
   readonly header: ManifestHeader;
   readonly serverInfo: Uint8Array | null;
+}
+
+/** The description of one release, as the source tells it. Only {@link readManifest} makes it trustworthy. */
+export interface SourceManifest extends SourceDescription {
   /** The entries in manifest order, a page at a time. Iterate once. */
   readonly pages: AsyncIterable<readonly ManifestEntry[]>;
+}
+
+/** The same in fewer words: what differs from a snapshot that the reader has. */
+export interface SourceDifference extends SourceDescription {
+  readonly since: SnapshotId;
+  readonly total: number;
+  /** The changes in manifest order, a page at a time. Iterate once. */
+  readonly changes: AsyncIterable<readonly ManifestChange[]>;
 }
 
 /**
@@ -58,6 +69,19 @@ export interface AttestedSource {
    * @throws MirrorError `origin_not_distributable` while the source cannot give it, for example because of damage
    */
   manifest(release: SourceRelease, signal: AbortSignal, noteWait?: NoteWait): Promise<SourceManifest>;
+  /**
+   * As `manifest`, for a reader that has a snapshot already. Only sources that can have this method.
+   *
+   * @returns the difference from that snapshot; the whole manifest where the source no longer has it, or where much differs
+   */
+  difference?(
+    release: SourceRelease,
+    since: SnapshotId,
+    signal: AbortSignal,
+    noteWait?: NoteWait,
+  ): Promise<SourceManifest | SourceDifference>;
+  /** What the locators of the entries of a release begin with, in a source with `difference`; the encoded destination follows. */
+  folderOf?(state: { readonly cdnHost: string | null }, release: SourceRelease): string;
   /**
    * Tells which objects will be fetched next, so that a source can fetch neighbours in one request. It replaces the
    * objects of the call before.

@@ -22,9 +22,7 @@ export async function* readManifest(
   release: SourceRelease,
 ): AsyncGenerator<readonly ManifestEntry[], void> {
   const { header, pages } = manifest;
-  const problem = headerProblem({ ...header }) ?? headerDifference(header, release);
-  if (problem !== null) throw differs(release, problem);
-  checkDocument(manifest, release);
+  checkDescription(manifest, release);
   const hash = createBlake3();
   hash.update(Buffer.from(`${renderManifestHeader(header)}\n`));
   const check = new EntryCheck(header);
@@ -47,6 +45,21 @@ export async function* readManifest(
   if (found !== release.attested.snapshot_id) throw differs(release, `it has the digest ${found}`);
 }
 
+/**
+ * Compares what a source says beside the entries with what was signed.
+ *
+ * @throws MirrorError `origin_manifest_differs`, `origin_document_differs`
+ */
+export function checkDescription(
+  description: Pick<SourceManifest, 'header' | 'serverInfo'>,
+  release: SourceRelease,
+): void {
+  const { header } = description;
+  const problem = headerProblem({ ...header }) ?? headerDifference(header, release);
+  if (problem !== null) throw differs(release, problem);
+  checkDocument(description, release);
+}
+
 /** The first field of a header that differs from the attestation, in words, or `null`. */
 function headerDifference(header: ManifestHeader, { channel, attested }: SourceRelease): string | null {
   const expected = {
@@ -64,7 +77,10 @@ function headerDifference(header: ManifestHeader, { channel, attested }: SourceR
 }
 
 /** Checks the server-info document, which the attestation names beside the manifest. */
-function checkDocument({ serverInfo }: SourceManifest, { attested }: SourceRelease): void {
+function checkDocument(
+  { serverInfo }: Pick<SourceManifest, 'serverInfo'>,
+  { attested }: SourceRelease,
+): void {
   const expected = attested.server_info;
   const found = serverInfo === null ? null : { blake3: blake3Hex(serverInfo), size: serverInfo.length };
   if (expected?.blake3 === found?.blake3 && expected?.size === found?.size) return;

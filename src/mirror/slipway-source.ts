@@ -7,7 +7,9 @@ import { JsonError } from '../contract/json/json-error.ts';
 import { scanJsonStructure } from '../contract/json/json-structure.ts';
 import { entryProblem, headerProblem } from '../contract/formats/manifest-format.ts';
 import { encodePath } from '../domain/release/encode-path.ts';
-import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
+import { compareDestinations, parseDestination, type Destination } from '../domain/release/destination.ts';
+import type { SnapshotId } from '../domain/release/digest.ts';
+import type { ManifestChange, ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import { messageOf } from '../platform/errors.ts';
 import { collectBounded } from '../platform/memory/collect-bounded.ts';
 import type {
@@ -95,9 +97,17 @@ const pageSchema = z.object({
   items: z.array(z.record(z.string(), z.unknown())).max(PAGE_ENTRIES),
   header: z.record(z.string(), z.unknown()).optional(),
   server_info: z.string().nullable().optional(),
+  since: z.string().optional(),
+  removed: z.array(z.string()).max(PAGE_ENTRIES).default([]),
 });
 
 type Page = z.output<typeof pageSchema>;
+
+interface PagePlace {
+  readonly offset: number;
+  /** The snapshot that the reader has, for a page of the difference from it. */
+  readonly since?: SnapshotId;
+}
 
 export function createSlipwaySource({
   url,
@@ -107,13 +117,14 @@ export function createSlipwaySource({
 }: SlipwaySourceOptions): AttestedSource {
   const readPage = async (
     { channel, attested }: SourceRelease,
-    offset: number,
+    { offset, since }: PagePlace,
     signal: AbortSignal,
     noteWait?: NoteWait,
   ): Promise<Page> => {
     const query = new URLSearchParams({
       channel,
       release_id: attested.release_id,
+      ...(since === undefined ? {} : { since }),
       offset: String(offset),
       limit: String(PAGE_ENTRIES),
     });
@@ -135,6 +146,9 @@ export function createSlipwaySource({
     return parse(pageSchema, body, `${label}/v1/distribution`);
   };
 
+  const folder: NonNullable<AttestedSource['folderOf']> = ({ cdnHost }, { attested }) =>
+    `${url}/${cdnHost ?? ''}/${attested.release_id}/`;
+
   return {
     label,
     current: async (tag, signal) => {
@@ -155,18 +169,45 @@ export function createSlipwaySource({
       return stateOf(await readState(answer, label), etag ?? null, label);
     },
     manifest: async (release, signal, noteWait) => {
-      const first = await readPage(release, 0, signal, noteWait);
-      return {
-        header: headerOf(first, label),
-        serverInfo:
-          first.server_info === undefined || first.server_info === null
-            ? null
-            : Buffer.from(first.server_info),
-        pages: pagesFrom(first, release, async (offset) => await readPage(release, offset, signal, noteWait)),
-      } satisfies SourceManifest;
+      const readAt = async (offset: number): Promise<Page> =>
+        await readPage(release, { offset }, signal, noteWait);
+      return wholeOf(await readAt(0), release, label, readAt);
     },
-    locatorOf: ({ cdnHost }, { attested }, { destination }) =>
-      `${url}/${cdnHost ?? ''}/${attested.release_id}/${encodePath(destination)}`,
+    difference: async (release, since, signal, noteWait) => {
+      const first = await readPage(release, { offset: 0, since }, signal, noteWait);
+      if (first.since === undefined) {
+        return wholeOf(first, release, label, async (offset) => {
+          return await readPage(release, { offset }, signal, noteWait);
+        });
+      }
+      const changes = pagesFrom(
+        first,
+        { ...release, since },
+        async (offset) => await readPage(release, { offset, since }, signal, noteWait),
+        changesOf,
+      );
+      return { ...descriptionOf(first, label), since, total: first.total, changes };
+    },
+    folderOf: folder,
+    locatorOf: (state, release, { destination }) => `${folder(state, release)}${encodePath(destination)}`,
+  };
+}
+
+function descriptionOf(page: Page, label: string): Pick<SourceManifest, 'header' | 'serverInfo'> {
+  const { server_info: document } = page;
+  const serverInfo = document === undefined || document === null ? null : Buffer.from(document);
+  return { header: headerOf(page, label), serverInfo };
+}
+
+function wholeOf(
+  first: Page,
+  release: SourceRelease,
+  label: string,
+  next: (offset: number) => Promise<Page>,
+): SourceManifest {
+  return {
+    ...descriptionOf(first, label),
+    pages: pagesFrom(first, release, next, ({ items }) => items.map(entryOf)),
   };
 }
 
@@ -198,37 +239,64 @@ function headerOf({ header }: Page, label: string): ManifestHeader {
   return header as unknown as ManifestHeader;
 }
 
-async function* pagesFrom(
+/** The pages that follow each other, of a manifest or of the difference from a snapshot. */
+async function* pagesFrom<Item>(
   first: Page,
-  release: SourceRelease,
+  of: WantedPages,
   next: (offset: number) => Promise<Page>,
-): AsyncGenerator<readonly ManifestEntry[], void> {
+  itemsOf: (page: Page) => readonly Item[],
+): AsyncGenerator<readonly Item[], void> {
   let page = first;
   for (let offset = 0; ;) {
-    const problem = pageProblem(page, release, offset);
+    const problem = pageProblem(page, of, offset);
     if (problem !== null) {
       throw new MirrorError('origin_pages_mixed', `the page at ${offset} of the manifest ${problem}`);
     }
-    yield page.items.map(entryOf);
-    offset += page.items.length;
+    const items = itemsOf(page);
+    yield items;
+    offset += items.length;
     if (page.next_offset === null) return;
     page = await next(offset);
   }
 }
 
-function pageProblem(page: Page, { channel, attested }: SourceRelease, offset: number): string | null {
+interface WantedPages extends SourceRelease {
+  readonly since?: SnapshotId;
+}
+
+function pageProblem(page: Page, { channel, attested, since }: WantedPages, offset: number): string | null {
   if (page.release_id !== attested.release_id || page.channel !== channel) {
     return `is of ${page.channel} release ${page.release_id}, not of ${channel} release ${attested.release_id}`;
   }
   if (page.snapshot_id !== attested.snapshot_id) {
     return `is of snapshot ${page.snapshot_id}, not of ${attested.snapshot_id}`;
   }
+  if (page.since !== since) {
+    return `is ${page.since === undefined ? 'of the whole manifest' : `a difference from ${page.since}`}, not ${
+      since === undefined ? 'of the whole manifest' : `a difference from ${since}`
+    }`;
+  }
   if (page.offset !== offset) return `begins at ${page.offset}`;
-  const end = offset + page.items.length;
+  const count = page.items.length + page.removed.length;
+  const end = offset + count;
   if (page.next_offset === null) {
     return end === page.total ? null : `is the last, and ${page.total - end} entries are left out`;
   }
-  return page.next_offset === end && page.items.length > 0 ? null : `continues at ${page.next_offset}`;
+  return page.next_offset === end && count > 0 ? null : `continues at ${page.next_offset}`;
+}
+
+function changesOf({ items, removed }: Page): readonly ManifestChange[] {
+  const changed = items.map(entryOf).map((entry) => ({ destination: entry.destination, entry }));
+  const gone = removed.map((text) => ({ destination: destinationOf(text), entry: null }));
+  return [...changed, ...gone].sort((left, right) =>
+    compareDestinations(left.destination, right.destination),
+  );
+}
+
+function destinationOf(text: string): Destination {
+  const parsed = parseDestination(text);
+  if (!parsed.ok) throw malformed(`a removed destination is not valid: ${parsed.error}`);
+  return parsed.value;
 }
 
 function entryOf(fields: Readonly<Record<string, unknown>>): ManifestEntry {

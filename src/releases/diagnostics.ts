@@ -4,6 +4,7 @@ import { isInFuture } from '../domain/verdict/attestation.ts';
 import { unixSeconds, type Clock } from '../platform/process/clock.ts';
 import type { UpstreamAdapter } from '../upstream/upstream.ts';
 import type { ProbeResult } from './records/probe-repository.ts';
+import { describeTrouble, type OriginTrouble } from './mirror/origin-trouble.ts';
 import type { ReleaseRow } from './records/release-row.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import type { RepairAttempts } from './records/repair-attempts.ts';
@@ -23,12 +24,23 @@ export interface ReleaseDiagnosis {
 export function diagnoseReleases(
   parts: ReleaseParts,
   adapter: UpstreamAdapter | null,
-  sync: SyncState,
+  {
+    sync,
+    trouble,
+    shortAge,
+  }: {
+    readonly sync: SyncState;
+    readonly trouble: OriginTrouble | null;
+    /** Why the limit on the age of attestations of the origin is too short; `null` where it is not. */
+    readonly shortAge: string | null;
+  },
 ): readonly ReleaseDiagnosis[] {
   const probe = parts.probes.list().find(({ label }) => label === adapter?.label) ?? null;
   return [
     { id: 'attestation', ...parts.attestor.status() },
-    upstreamDiagnosis(adapter, probe),
+    trouble === null
+      ? warnedOf(shortAge, upstreamDiagnosis(adapter, probe))
+      : originDiagnosis(trouble, upstreamDiagnosis(adapter, probe), unixSeconds(parts.clock)),
     syncDiagnosis(sync, {
       hasRelease: parts.releases.current('official') !== null,
       probe,
@@ -55,6 +67,25 @@ function upstreamDiagnosis(adapter: UpstreamAdapter | null, last: ProbeResult | 
     id: 'upstream',
     status: last.ok ? 'ok' : 'degraded',
     message: `${last.message.startsWith(adapter.label) ? '' : `${adapter.label}: `}${last.message} (${when})`,
+  };
+}
+
+function warnedOf(warning: string | null, diagnosis: ReleaseDiagnosis): ReleaseDiagnosis {
+  if (warning === null) return diagnosis;
+  return { ...diagnosis, status: 'degraded', message: `${warning}. ${diagnosis.message}` };
+}
+
+/** An edge serves what it has for some time without its origin, and then nothing. */
+function originDiagnosis(
+  trouble: OriginTrouble,
+  { message: last }: ReleaseDiagnosis,
+  now: number,
+): ReleaseDiagnosis {
+  return {
+    id: 'upstream',
+    status: trouble.servedUntil !== null && trouble.servedUntil > now ? 'degraded' : 'failing',
+    message: `${describeTrouble(trouble, now)}. The last poll: ${last}`,
+    since: trouble.since,
   };
 }
 

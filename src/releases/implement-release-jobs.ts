@@ -17,7 +17,7 @@ import {
   VERIFY_JOB,
 } from './jobs/release-jobs.ts';
 import { releaseTaskError } from './jobs/task-errors.ts';
-import type { MirrorParts } from './mirror/copy-release.ts';
+import type { MirrorParts } from './mirror/mirror-parts.ts';
 import { mirrorOrigin } from './mirror/mirror-task.ts';
 import { switchEarly } from './publish/announced-switch.ts';
 import type { RecoveryRun } from './recovery/recovery-run.ts';

@@ -25,6 +25,7 @@ import { createStorageMeter, type StorageMeter } from './cleanup/storage-use.ts'
 import { createUpstreamWaits } from './download/upstream-waits.ts';
 import { implementReleaseJobs } from './implement-release-jobs.ts';
 import { SYNC_JOB } from './jobs/release-jobs.ts';
+import { describeShortAge, type OriginTrouble } from './mirror/origin-trouble.ts';
 import { createOriginFollower } from './mirror/origin-follower.ts';
 import { describeMirrored, originLimits, originMakesCurrent } from './mirror/origin-state.ts';
 import { createAnnouncedSwitch } from './publish/announced-switch.ts';
@@ -81,6 +82,8 @@ export interface Releases {
   readonly syncState: () => SyncState;
   /** Why a localized channel that is copied from an origin has no release; `null` where it is made here. */
   readonly mirroredLocalized: () => string | null;
+  /** The origin of an edge that cannot be followed; `null` while it can, and without one. */
+  readonly originTrouble: () => OriginTrouble | null;
   readonly storage: StorageMeter;
   readonly damage: ReleaseDamage;
   readonly attempts: RepairAttempts;
@@ -122,9 +125,15 @@ export function openReleases(options: ReleasesOptions): Releases {
     const wait = engine.runningSince(SYNC_JOB.kind) === null ? null : parts.waits.current();
     return syncStateOf(engine.historyOf(SYNC_JOB.kind), wait, ...planned);
   };
+  const origin = judgeOrigin(parts, upstream, follower);
   return {
     jobs: implementReleaseJobs(parts, upstream, recovery),
-    reports: releaseReports(parts, { upstream, syncState, crashLoop: options.crashLoop }),
+    reports: releaseReports(parts, {
+      upstream,
+      syncState,
+      originTrouble: origin.trouble,
+      crashLoop: options.crashLoop,
+    }),
     actions: releaseActions(parts, upstream),
     attestation: attestor,
     reportDamage: damageReports.take,
@@ -138,8 +147,14 @@ export function openReleases(options: ReleasesOptions): Releases {
     storage: createStorageMeter(parts),
     checkStore: (withinMs, maxAgeMs) => storeWatch.check(withinMs, maxAgeMs),
     syncState,
+    originTrouble: origin.trouble,
     mirroredLocalized: () => describeMirrored(attestedOf(upstream), parts, 'localized', unixSeconds(clock)),
-    diagnostics: () => diagnoseReleases(parts, upstream.current()?.adapter ?? null, syncState()),
+    diagnostics: () =>
+      diagnoseReleases(parts, upstream.current()?.adapter ?? null, {
+        sync: syncState(),
+        trouble: origin.trouble(),
+        shortAge: origin.shortAge(),
+      }),
     onSoundnessChanged: (listener) => damage.onSoundnessChanged(listener),
     start: async () => {
       await recovery.start(() => {
@@ -153,6 +168,30 @@ export function openReleases(options: ReleasesOptions): Releases {
       for (const work of [follower, announced, stagingSweep, storeWatch, automaticRepair, retry])
         await work.stop();
       for (const work of [recovery, damageReports, recheck, attestor]) await work.stop();
+    },
+  };
+}
+
+/** What is wrong with the origin of an edge, and with the limit on the age of its attestations; `null` where nothing is. */
+function judgeOrigin(
+  { releases, origins }: ReleaseParts,
+  upstream: UpstreamSource,
+  follower: ReturnType<typeof createOriginFollower>,
+): { readonly trouble: () => OriginTrouble | null; readonly shortAge: () => string | null } {
+  return {
+    trouble: () => {
+      const trouble = follower.trouble();
+      if (trouble === null) return null;
+      const current = releases.current('official');
+      const limits = originLimits(attestedOf(upstream), origins);
+      const servedUntil = current === null || limits === null ? null : limits.freshUntil(current);
+      return { ...trouble, servedUntil };
+    },
+    shortAge: () => {
+      const attested = attestedOf(upstream);
+      const held = origins.held();
+      if (attested === undefined || attested.isCarried === true || held === null) return null;
+      return describeShortAge(attested.maxAgeSeconds, held.statement);
     },
   };
 }

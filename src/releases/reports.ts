@@ -9,6 +9,9 @@ import type { UpstreamSource } from '../upstream/adapters/upstream-source.ts';
 import type { ReleaseRepository } from './records/release-repository.ts';
 import { integrityOf, type ReleaseRow } from './records/release-row.ts';
 import type { SyncState } from './sync/sync-state.ts';
+import { stepBackOf } from './mirror/origin-state.ts';
+import { describeTrouble, type OriginTrouble } from './mirror/origin-trouble.ts';
+import { unixSeconds } from '../platform/process/clock.ts';
 import { isStale } from './records/retention-rules.ts';
 
 const LIST_MAX = 500;
@@ -20,6 +23,7 @@ type ListReport = ReportBodyOf<'release.list'>;
 interface ReportSources {
   readonly upstream: UpstreamSource;
   readonly syncState: () => SyncState;
+  readonly originTrouble: () => OriginTrouble | null;
   readonly crashLoop: () => string | null;
 }
 
@@ -32,8 +36,8 @@ export function releaseReports(parts: ReleaseParts, sources: ReportSources): rea
 }
 
 function statusReport(
-  { releases, attestor }: ReleaseParts,
-  { upstream, syncState, crashLoop }: ReportSources,
+  { releases, attestor, clock }: ReleaseParts,
+  { upstream, syncState, originTrouble, crashLoop }: ReportSources,
 ): StatusReport {
   const official = releases.current('official');
   const localized = releases.current('localized');
@@ -60,6 +64,7 @@ function statusReport(
     announced_localized: announcedOf(releases, 'localized'),
     sync: syncState().report,
     upstream: upstreamOf(upstream),
+    ...originOf(upstream, releases, originTrouble(), unixSeconds(clock)),
     crash_loop: crashLoop(),
   };
 }
@@ -72,6 +77,27 @@ function announcedOf(releases: ReleaseRepository, channel: Channel): StatusRepor
 function upstreamOf(source: UpstreamSource): StatusReport['upstream'] {
   const connected = source.current();
   return connected === null ? null : { kind: connected.adapter.kind, label: connected.adapter.label };
+}
+
+/** @param now Unix seconds */
+function originOf(
+  source: UpstreamSource,
+  releases: ReleaseRepository,
+  trouble: OriginTrouble | null,
+  now: number,
+): Pick<StatusReport, 'origin'> {
+  const attested = source.current()?.attested;
+  if (attested === undefined) return {};
+  const notFollowed =
+    trouble === null
+      ? null
+      : {
+          since: trouble.since,
+          code: trouble.code,
+          message: describeTrouble(trouble, now),
+          served_until: trouble.servedUntil,
+        };
+  return { origin: { not_followed: notFollowed, went_back: stepBackOf(attested, releases) } };
 }
 
 function keyIdsOf(envelope: Buffer | undefined): readonly string[] {

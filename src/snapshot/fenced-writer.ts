@@ -47,6 +47,8 @@ function fenceWriter(writer: SnapshotWriter, fence: WriteFence): SnapshotWriter 
     removeStaged: (taskId, name) => compared(() => writer.removeStaged(taskId, name)),
     quarantine: (blake3, taskId) => compared(() => writer.quarantine(blake3, taskId)),
     writeManifest: (taskId, header, entries) => compared(() => writer.writeManifest(taskId, header, entries)),
+    writeChangedManifest: (taskId, header, changed) =>
+      compared(() => writer.writeChangedManifest(taskId, header, changed)),
     removeManifest: (snapshotId) => compared(() => writer.removeManifest(snapshotId)),
     writeReleaseRecord: (record) => compared(() => writer.writeReleaseRecord(record)),
     removeReleaseRecord: (channel, releaseId) =>

@@ -12,7 +12,8 @@ import * as attestations from './volume/attestation-files.ts';
 import { errorCode } from '../platform/files/error-code.ts';
 import { manifestPath, stagingRoot } from './volume/layout.ts';
 import { createWriteSteps } from './volume/write-steps.ts';
-import { writeManifestFile, type WrittenManifest } from './manifest/manifest-writer.ts';
+import { changedLines, type ChangedManifest } from './manifest/changed-manifest.ts';
+import { renderedLines, writeManifestFile, type WrittenManifest } from './manifest/manifest-writer.ts';
 import { objectState, type FileState } from './objects/object-state.ts';
 import { ObjectCommitter, type StagedObject } from './objects/object-committer.ts';
 import * as records from './volume/release-records.ts';
@@ -73,6 +74,17 @@ export interface SnapshotWriter extends StagingDirectories {
     taskId: string,
     header: ManifestHeader,
     entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
+  ): Promise<WrittenManifest>;
+  /**
+   * As {@link writeManifest}, with the lines of another manifest of the volume. The caller compares the id with the one that it expects:
+   * nothing else says whether the other manifest is sound and the changes fit.
+   *
+   * @throws SnapshotFault when the other manifest cannot be read
+   */
+  writeChangedManifest(
+    taskId: string,
+    header: ManifestHeader,
+    changed: Omit<ChangedManifest, 'root'>,
   ): Promise<WrittenManifest>;
   /** Removes a manifest; does nothing when there is none. After a power failure it may be there again, and is swept. */
   removeManifest(snapshotId: SnapshotId): Promise<void>;
@@ -145,6 +157,17 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
   const inOwnDirectories = createStrictGuard(volume, inStore);
 
   const staging = createStagingDirectories({ volume, steps, named, inStore, inOwnDirectories });
+  const writeLines = async (
+    taskId: string,
+    header: ManifestHeader,
+    lines: () => AsyncIterable<Uint8Array>,
+  ): Promise<WrittenManifest> => {
+    await committer.flush();
+    const directory = await staging.stagingDirectory(taskId);
+    return await named(() =>
+      writeManifestFile({ root: volume.folder, staging: directory, header, lines: lines(), steps }),
+    );
+  };
   return {
     storeId,
     confirmVolume: () => volume.confirm(),
@@ -158,13 +181,10 @@ export async function openSnapshotWriter(options: SnapshotWriterOptions): Promis
       return await inStore(() => committer.quarantine(blake3, taskId));
     },
     objectState: (blake3, size) => named(() => objectState(volume.folder, blake3, size)),
-    writeManifest: async (taskId, header, entries) => {
-      await committer.flush();
-      const directory = await staging.stagingDirectory(taskId);
-      return await named(() =>
-        writeManifestFile({ root: volume.folder, staging: directory, header, entries, steps }),
-      );
-    },
+    writeManifest: async (taskId, header, entries) =>
+      await writeLines(taskId, header, () => renderedLines(header, entries)),
+    writeChangedManifest: async (taskId, header, changed) =>
+      await writeLines(taskId, header, () => changedLines({ root: volume.folder, ...changed })),
     removeManifest: async (snapshotId) => {
       const digest = manifestDigestOf(snapshotId);
       if (digest === null) throw new RangeError(`not a snapshot id: ${snapshotId}`);

@@ -5,7 +5,7 @@ import { askSite } from './ask-site.ts';
 import { requestHead, startSocketsLoad } from './bytes/load.ts';
 import { findPlacement, type Placement } from './bytes/placement.ts';
 import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
-import { processorSeconds } from './processor-time.ts';
+import { familySeconds, processorSeconds } from './processor-time.ts';
 import { REPEATED_PROBE, REPEATED_PROBE_BYTES, startRepeatedUpstream } from './repeated-upstream.ts';
 import { median } from './statistics.ts';
 
@@ -32,6 +32,11 @@ interface Arrival {
   readonly p99s: readonly number[];
   /** Share of a processor that the server of the origin used. */
   readonly originLoad: number;
+}
+
+/** Seconds of processor time that daemon and server of each edge have used. */
+function edgeSeconds(edges: readonly SlipwaySite[], servers: readonly SlipwayServer[]): number[] {
+  return edges.map(({ daemonPid }, at) => familySeconds(daemonPid) + familySeconds(servers[at]?.pid ?? 0));
 }
 
 /** Bytes that a server sent. */
@@ -90,6 +95,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
     await askSite(origin, 'control/sync', {});
     await server.untilServes(id);
     const switchedAt = Date.now() / 1000;
+    const busyBefore = edgeSeconds(edges, servers);
     const second = await arrive(
       {
         server,
@@ -101,6 +107,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
         await Promise.all(servers.map(async (edge) => await edge.untilServes(id)));
       },
     );
+    const busy = edgeSeconds(edges, servers).map((seconds, at) => seconds - (busyBefore[at] ?? 0));
     const waits = await Promise.all(
       edges.map(async (edge) => Math.max(0, (await lastSyncBegan(edge)) - switchedAt)),
     );
@@ -114,6 +121,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
     return [
       ...arrivalRows('first release', setting, first, rest),
       ...arrivalRows('1 % update', setting, second, rest),
+      row('1 % update: processor time of an edge', busy, 's', null, 'its daemon and its server'),
       row(
         '1 % update: from the switch until the last edge begins to copy',
         [Math.max(...waits)],

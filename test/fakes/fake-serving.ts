@@ -33,6 +33,9 @@ export function fakeManifestIndex(
   const id = parseReleaseId(releaseId);
   if (!id.ok) throw new Error(id.error);
   return {
+    get columns(): never {
+      throw new Error('a manifest in a map has no columns');
+    },
     header: {
       format: 'slipway-manifest',
       version: 1,

@@ -186,6 +186,13 @@ async function untilToldOfCopy(edge: TestSystem, why: string): Promise<void> {
   });
 }
 
+/** A page of a difference as if it were from another snapshot. */
+function withoutSnapshot(page: Buffer): Buffer {
+  return Buffer.from(
+    page.toString().replace(/"since":"blake3:[0-9a-f]{64}"/, `"since":"blake3:${'0'.repeat(64)}"`),
+  );
+}
+
 const shared = reusedFixture(startShared);
 
 describe('an edge', () => {
@@ -232,6 +239,82 @@ describe('an edge', () => {
     // Two destinations, one object.
     expect(filesAsked(world)).toHaveLength(1);
     expect(await bytesOf(edge, first, EXCEL)).toEqual(files.get(EXCEL));
+  });
+
+  it('is told only what differs from a release that it has, and can fetch all files of the new one again', async () => {
+    const parts = await shared();
+    const { world, quiet: edge } = parts;
+    const many = Array.from(
+      { length: 1500 },
+      (_, at) => [`data/${at}`, Buffer.from(`same ${at % 3}`)] as const,
+    );
+    await begin(parts, new Map([...FILES, ...many, ['data/gone', Buffer.from('gone')]]), 'quiet');
+    world.proxy.seen.length = 0;
+    const files = new Map([
+      ...FILES,
+      ...many,
+      [EXCEL, Buffer.from('changed')],
+      ['data/new', Buffer.from('new')],
+    ]);
+    const id = newId();
+    await world.publish(id, files);
+    await edge.succeed('sync');
+    await untilServed(edge, id);
+    const pages = world.proxy.seen.filter(({ path }) => path.startsWith('/v1/distribution'));
+    expect(pages.map(({ path, bytes }) => [path.includes('since=blake3'), bytes < 4096])).toEqual([
+      [true, true],
+    ]);
+    expect(filesAsked(world)).toHaveLength(2);
+    await expectSame(edge, world.origin, new Map([...FILES, [EXCEL, Buffer.from('changed')]]));
+    expect(await bytesOf(edge, id, 'data/gone')).toBe(404);
+    const movie = FILES.get(MOVIE) ?? Buffer.alloc(0);
+    await damage(edge, movie);
+    await until(async () => (await readFile(objectPath(edge.snapshotRoot, blake3Hex(movie)))).equals(movie));
+    expect(filesAsked(world).at(-1)).toContain(`/${id}/${MOVIE}`);
+
+    // A localized release differs from its base by its patched files.
+    world.proxy.seen.length = 0;
+    const localizedId = await publishLocalized(world, id);
+    await edge.succeed('sync');
+    expect(await bytesOf(edge, localizedId, PATCHED_FILE)).toEqual(PATCHED);
+    const [page, ...others] = world.proxy.seen.filter(({ path }) => path.startsWith('/v1/distribution'));
+    expect([others, (page?.bytes ?? Infinity) < 4096]).toEqual([[], true]);
+    await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'the end of the test' });
+    await edge.succeed('sync');
+  });
+
+  it('follows its origin back to an earlier release, and shows that while it lasts', async () => {
+    const parts = await shared();
+    const { world, edge } = parts;
+    const first = await begin(parts);
+    const { release } = await ask<CurrentRelease>(world.origin, '/v1/release');
+    // Dates are whole seconds.
+    await until(() => Date.now() / 1000 > release.created_at + 1);
+    const second = newId();
+    await world.publish(second, NEXT);
+    await untilServed(edge, second);
+    const wentBack = async (): Promise<unknown> => {
+      const report = (await (await edge.askDaemon('/v1/reports/release.status')).json()) as {
+        readonly origin: { readonly not_followed: null; readonly went_back: object | null };
+      };
+      return report.origin.went_back;
+    };
+    expect(await wentBack()).toBeNull();
+    await world.publish(first, FILES);
+    await untilServed(edge, first);
+    const steps = { release_id: first, from_release_id: second };
+    await until(async () => {
+      expect(await wentBack()).toMatchObject({ channel: 'official', ...steps });
+      return true;
+    });
+    const tasks = (await (await edge.askDaemon('/v1/reports/task.list')).json()) as {
+      readonly items: ReadonlyArray<{ readonly kind: string; readonly result: object | null }>;
+    };
+    expect(tasks.items.map(({ result }) => result)).toContainEqual(
+      expect.objectContaining({ went_back_from: second, went_back_to: first }),
+    );
+    await begin(parts);
+    expect(await wentBack()).toBeNull();
   });
 
   it('continues an interrupted file where it stopped', async () => {
@@ -599,7 +682,7 @@ describe('an origin that lies', () => {
     await until(async () => (await edge.run('sync')).failure_code === 'origin_untrusted');
     const reason = async (): Promise<string | null> =>
       (await ask<{ service: { reason: string | null } }>(edge, '/healthz')).service.reason;
-    await until(async () => (await reason()) === 'SyncFailed');
+    await until(async () => (await reason()) === 'OriginNotFollowed');
     const looks = world.proxy.seen.length;
     await until(() => world.proxy.seen.length > looks + 1);
     world.proxy.change = null;
@@ -624,6 +707,8 @@ describe('an origin that lies', () => {
     expect(older['items']).not.toEqual(newer['items']);
     const refused = async (page: object): Promise<string | null> => {
       world.proxy.change = (answer) => {
+        // An edge that finds a difference of no use reads all pages.
+        if (answer.path.includes('since=')) answer.body = withoutSnapshot(answer.body);
         if (answer.path.includes('offset=1000')) answer.body = Buffer.from(JSON.stringify(page));
       };
       const { failure_code: code } = await edge.run('sync');
@@ -656,6 +741,19 @@ describe('an edge without its origin', () => {
       return true;
     });
     world.proxy.isDown = true;
+    const downAt = Date.now() / 1000;
+    await until(async () => {
+      const { service } = await ask<{ service: { reason: string; message: string; since: number } }>(
+        edge,
+        '/healthz',
+      );
+      expect(service).toMatchObject({ reason: 'OriginNotFollowed' });
+      expect(service.message).toMatch(
+        /since [\dT:-]+Z \(upstream_\w+\); its releases are served until [\dT:-]+Z/,
+      );
+      expect(service.since).toBeGreaterThanOrEqual(Math.floor(downAt));
+      return true;
+    });
     const { attestation } = await ask<{ attestation: { payload: string } }>(world.origin, '/v1/release');
     const issuedAt = (
       JSON.parse(Buffer.from(attestation.payload, 'base64').toString()) as {
@@ -670,6 +768,10 @@ describe('an edge without its origin', () => {
       return response.status === 503;
     });
     expect(Date.now() / 1000 - issuedAt).toBeGreaterThanOrEqual(15);
+    await until(async () => {
+      const { service } = await ask<{ service: { state: string; reason: string } }>(edge, '/healthz');
+      return service.state === 'expired' && service.reason === 'OriginNotFollowed';
+    });
     world.proxy.isDown = false;
     await world.origin.run('refresh');
     await untilServed(edge, id);

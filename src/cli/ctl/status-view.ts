@@ -111,7 +111,28 @@ function releaseFields(releases: ReleaseStatus, now: number): readonly Field[] {
       ...damagedFields(current),
     ];
   });
-  return [...channels, ['relation', RELATIONS[relation]], ['sync', syncText(sync, now)]];
+  return [
+    ...channels,
+    ['relation', RELATIONS[relation]],
+    ['sync', syncText(sync, now)],
+    ...originFields(releases, now),
+  ];
+}
+
+function originFields({ origin, upstream }: ReleaseStatus, now: number): readonly Field[] {
+  if (origin === undefined) return [];
+  const { not_followed: trouble, went_back: back } = origin;
+  return [
+    ['origin', trouble?.message ?? `followed${upstream === null ? '' : ` (${upstream.label})`}`],
+    ...(back === null
+      ? []
+      : [
+          [
+            'origin went back',
+            `to ${back.channel} release ${back.release_id} from ${back.from_release_id}, ${textTime(back.at, now)}`,
+          ] as const,
+        ]),
+  ];
 }
 
 /** The files of a new release can have been checked before it was published: a sync fetches only files that the volume does not have. */

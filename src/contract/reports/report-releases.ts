@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { ENDED_TASK_STATUSES, RELEASE_STATES } from '../schemas/vocabulary.ts';
-import { Count, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
+import {
+  ChannelSchema,
+  Count,
+  EXAMPLE,
+  ReleaseIdSchema,
+  SnapshotIdSchema,
+  UnixSeconds,
+} from '../schemas/answers/common.ts';
 import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from '../schemas/answers/release-row.ts';
 import { report } from './report-envelope.ts';
 
@@ -45,6 +52,31 @@ const AnnouncedSchema = z.object({
   current_at: UnixSeconds.describe('When it becomes the current release.'),
 });
 
+const OriginSchema = z.object({
+  not_followed: z
+    .object({
+      since: UnixSeconds.describe('When the first of the polls began that failed in a row.'),
+      code: z.string().nullable().describe('The failure code of the last poll. Null for one without.'),
+      message: z.string(),
+      served_until: UnixSeconds.nullable().describe(
+        'Until when the current official release is served without the origin. Null without a release.',
+      ),
+    })
+    .nullable()
+    .describe('Why the origin cannot be followed, from the second failed poll on. Null while it can.'),
+  went_back: z
+    .object({
+      channel: ChannelSchema,
+      release_id: ReleaseIdSchema.describe('The current release.'),
+      from_release_id: ReleaseIdSchema.describe('The newer release that was current before it.'),
+      at: UnixSeconds,
+    })
+    .nullable()
+    .describe(
+      'The origin went back to an earlier release: by a rollback, or because it was restored from an old copy. Null while the current releases are newer than those before them.',
+    ),
+});
+
 /** `release.status`. */
 export const ReleaseStatusReport = report(
   'release.status',
@@ -81,6 +113,9 @@ export const ReleaseStatusReport = report(
       })
       .nullable()
       .describe('The upstream that official releases come from now. Null without one.'),
+    origin: OriginSchema.optional().describe(
+      'How an edge follows its origin. Absent where nothing is copied.',
+    ),
     crash_loop: z
       .string()
       .nullable()
@@ -119,7 +154,16 @@ export const ReleaseStatusReport = report(
       next_at: EXAMPLE.at + 240,
       consecutive_failures: 1,
     },
-    upstream: { kind: 'directory', label: '/srv/releases' },
+    upstream: { kind: 'slipway', label: 'https://origin.example.org' },
+    origin: {
+      not_followed: {
+        since: EXAMPLE.at - 60,
+        code: 'upstream_unreachable',
+        message: 'the origin has not been followed since 2025-11-21T00:00:00Z (upstream_unreachable)',
+        served_until: EXAMPLE.at + 86_340,
+      },
+      went_back: null,
+    },
     crash_loop: null,
   },
 );

@@ -52,6 +52,14 @@ export const DistributionQuery = z.object({
     'Only this entry; the server reads its bytes and verifies its BLAKE3 digest for the answer.',
     1024,
   ).optional(),
+  since: z
+    .string()
+    .regex(/^blake3:[0-9a-f]{64}$/, 'must be a snapshot id: "blake3:" and 64 lower-case hexadecimal digits')
+    .meta({
+      description:
+        'The id of a snapshot: only what differs from it, if the server still has it and the difference is small; otherwise all entries. Ignored with `destination`.',
+    })
+    .optional(),
   offset,
   limit,
 });

@@ -8,6 +8,7 @@ import type { FollowState } from '../../localization/localized/automation/follow
 import type { RollbackRecords } from '../../localization/localized/rollback/rollback-records.ts';
 import { stopOf, withdrawnBy } from '../../localization/localized/rollback/rollback-effect.ts';
 import type { ReleaseRepository } from '../../releases/records/release-repository.ts';
+import type { OriginTrouble } from '../../releases/mirror/origin-trouble.ts';
 import type { RepairAttempts } from '../../releases/records/repair-attempts.ts';
 import { isStale } from '../../releases/records/retention-rules.ts';
 import type { StoreLease } from '../../snapshot/volume/store-lease.ts';
@@ -29,6 +30,8 @@ export interface FactSources {
   readonly syncState: () => SyncState;
   /** Why a localized channel that is copied from an origin has no release; `null` where it is made here. */
   readonly mirroredLocalized: () => string | null;
+  /** The origin that cannot be followed; `null` while it can, and without one. */
+  readonly originTrouble: () => OriginTrouble | null;
   readonly doctor: Doctor;
   readonly lease: StoreLease;
   readonly dataSpace: DataSpace;
@@ -69,6 +72,7 @@ export function collectFacts(sources: FactSources): ConditionFacts {
     damaged: CHANNELS.flatMap((channel) => damageOf(sources, channel)),
     nextRepairAt: nextRepairAt(sources, now),
     isClockOff: sources.clockCheck.isBehindRecords(),
+    origin: sources.originTrouble(),
     isAttesting: attestor.status().status !== 'failing',
     isDatabaseDamaged: failureOf(doctor, 'database.main') !== null,
     unwritable: unwritableVolumes(sources),

@@ -1,5 +1,6 @@
 import type { Channel } from '../../domain/release/channel.ts';
 import type { DaemonCondition, DaemonConditionCode } from '../../domain/service-state/daemon-conditions.ts';
+import { describeTrouble, type OriginTrouble } from '../../releases/mirror/origin-trouble.ts';
 import type { DaemonDamageFinder } from '../../releases/records/damage-records.ts';
 import type { StorageFailure } from '../../engine/database/storage-failure.ts';
 
@@ -65,6 +66,8 @@ export interface ConditionFacts {
   /** Whether recorded times lie in the future. */
   readonly isClockOff: boolean;
   readonly isAttesting: boolean;
+  /** The origin of an edge that cannot be followed; `null` while it can, and without an origin. */
+  readonly origin: OriginTrouble | null;
   readonly isDatabaseDamaged: boolean;
   /** The databases with work of people that cannot be used. */
   readonly unusable: readonly UnusableDatabase[];
@@ -137,6 +140,12 @@ function troubles(facts: ConditionFacts): readonly DaemonCondition[] {
       isClockOff,
       'clock_off',
       'times that the daemon recorded lie in the future: its wall clock is behind, or was ahead',
+    ),
+    ...when(
+      facts.origin !== null,
+      'origin_not_followed',
+      facts.origin === null ? '' : describeTrouble(facts.origin, facts.now),
+      { since: facts.origin?.since ?? null },
     ),
     ...when(!isAttesting, 'attestation_failing', 'the daemon cannot issue attestations'),
   ];

@@ -30,6 +30,19 @@ export interface ManifestHeader {
   readonly app_version?: string;
 }
 
+/** What differs between two manifests at one destination. */
+export interface ManifestChange {
+  readonly destination: Destination;
+  /** The entry of the newer one; `null` where it has none. */
+  readonly entry: ManifestEntry | null;
+}
+
+/**
+ * Maximum number of changes in a difference of two manifests. An edge holds all of them in memory; reading a whole manifest costs
+ * little beside the files of so many changes.
+ */
+export const DIFFERENCE_MAX_CHANGES = 65_536;
+
 /** Maximum number of entries of one release. */
 export const MANIFEST_MAX_ENTRIES = 2_000_000;
 

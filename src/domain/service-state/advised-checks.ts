@@ -5,6 +5,7 @@ import { REMEDIES } from './service-reasons.ts';
 export const ADVISED_CHECKS: Readonly<Record<string, readonly string[]>> = {
   [REMEDIES.AttestationExpired.text]: ['attestation'],
   [REMEDIES.AttestationFailing.text]: ['attestation'],
+  [REMEDIES.OriginNotFollowed.text]: ['upstream'],
   [REMEDIES.SnapshotMissing.text]: ['store.format'],
   [REMEDIES.BaseReleaseChanged.text]: ['localized.automation'],
   [REMEDIES.ClockOff.text]: ['clock'],

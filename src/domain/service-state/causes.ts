@@ -24,7 +24,13 @@ interface Cause {
 }
 
 /** Conditions that stop the renewal of attestations, the first cause first. */
-export const ISSUING = ['starting', 'database_damaged', 'crash_loop', 'attestation_failing'] as const;
+export const ISSUING = [
+  'starting',
+  'database_damaged',
+  'crash_loop',
+  'origin_not_followed',
+  'attestation_failing',
+] as const;
 
 /** Conditions by which an attestation ends or is refused, the first cause first. */
 export const ATTESTING = [
@@ -32,6 +38,7 @@ export const ATTESTING = [
   'database_damaged',
   'crash_loop',
   'clock_off',
+  'origin_not_followed',
   'attestation_failing',
 ] as const;
 

@@ -13,6 +13,7 @@ export const DAEMON_CONDITIONS = {
   volume_unwritable: 'A volume that it writes to refuses writes for another cause than its space.',
   data_volume_full: 'The volume of its data folder has too little free space.',
   clock_off: 'Times that it recorded lie in the future: its wall clock is behind, or was ahead.',
+  origin_not_followed: 'Polls of the origin of this edge bring no attestation that may be followed.',
   attestation_failing: 'It cannot issue attestations.',
   syncing: 'A sync runs.',
   never_synced: 'No sync has made a release current yet.',

@@ -13,6 +13,7 @@ const REASON_OF = {
   volume_unwritable: 'VolumeUnwritable',
   data_volume_full: 'DataVolumeFull',
   clock_off: 'ClockOff',
+  origin_not_followed: 'OriginNotFollowed',
   attestation_failing: 'AttestationFailing',
   syncing: 'Syncing',
   never_synced: 'NeverSynced',

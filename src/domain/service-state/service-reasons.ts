@@ -26,6 +26,8 @@ export const SERVICE_REASONS = {
   DaemonTimeout: 'The daemon accepts connections and does not answer in time.',
   DaemonStarting: 'The daemon recovers, or waits for its volume, and does no work yet.',
   RefreshFailing: 'The daemon answers, and its answers to the polls for an attestation cannot be used.',
+  OriginNotFollowed:
+    'This edge cannot follow its origin. It serves its releases for a limited time, and gets no new ones.',
   AttestationFailing: 'The daemon cannot issue attestations.',
   ClockOff:
     'The wall clock of the daemon is off: times that it recorded lie in the future, or the clock of the server differs.',
@@ -97,6 +99,9 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   AttestationFailing: step(
     'Read the check "attestation" of the doctor, fix what it names, then run refresh.',
     'refresh',
+  ),
+  OriginNotFollowed: step(
+    'Repair the origin or the connection to it; the check "upstream" of the doctor has the error. The edge follows at the next good poll.',
   ),
   ClockOff: step(
     'Correct the time service of the machines of the daemon and the server, then run verify. The check "clock" of the doctor names the time.',

@@ -28,14 +28,25 @@ export interface CatalogEntries {
   /**
    * Copies all entries to a revision that has none, a page at a time.
    *
-   * @param to `withObjects: false` leaves out which objects are known
+   * @param to `withObjects: false` leaves out which objects are known; `folders` replaces the beginning of all locators
    * @returns the entries of each page
    */
   copyRows(
     revisionId: number,
-    to: { readonly revisionId: number; readonly withObjects: boolean },
+    to: {
+      readonly revisionId: number;
+      readonly withObjects: boolean;
+      readonly folders?: { readonly before: string; readonly after: string };
+    },
   ): AsyncGenerator<number>;
   replaceRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
+  /** Replaces the entries at these destinations in a revision that nobody reads yet; `null` removes one. */
+  changeRows(
+    revisionId: number,
+    changes: ReadonlyArray<{ readonly destination: string; readonly row: CatalogEntryRow | null }>,
+  ): void;
+  /** Forgets the objects of entries that were found damaged, so that they are fetched again. */
+  forgetDamaged(revisionId: number): void;
   entry(revisionId: number, destination: string): CatalogEntryRow | null;
   /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
@@ -50,8 +61,8 @@ export interface CatalogEntries {
 }
 
 const COPIED_COLUMNS = `destination, source, media_type, stated_size, stated_blake3, stated_sha256, stated_md5,
-  stated_crc32, locator`;
-const ENTRY_COLUMNS = `${COPIED_COLUMNS}, blake3`;
+  stated_crc32`;
+const ENTRY_COLUMNS = `${COPIED_COLUMNS}, locator, blake3`;
 
 const NOTHING_UNRESOLVED: Unresolved = { entries: 0, bytes: 0, unknownSizes: 0 };
 
@@ -84,6 +95,7 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     });
     return added;
   };
+  const addRows: CatalogEntries['addRows'] = (revisionId, rows) => void insert(revisionId, rows, () => false);
   const entryOf: CatalogEntries['entry'] = (revisionId, destination) =>
     oneRow(statements.entry, { revision_id: revisionId, destination });
 
@@ -105,13 +117,13 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
     pagesOf(which === 'all' ? statements.pageAll : statements.pageUnresolved, revisionId);
 
   return {
-    ...createCopying(database),
+    ...createCopying(database, addRows),
     add: (revisionId, entries) =>
       insert(revisionId, entries.map(rowOf), (row) => {
         const held = entryOf(revisionId, row.destination);
         return held !== null && statesTheSame(held, row);
       }),
-    addRows: (revisionId, rows) => void insert(revisionId, rows, () => false),
+    addRows,
     entry: entryOf,
     pages,
     knownPages: (revisionId) => pagesOf(statements.pageKnown, revisionId),
@@ -161,17 +173,28 @@ function statesTheSame(one: CatalogEntryRow, other: CatalogEntryRow): boolean {
   return one.locator === other.locator || FACTS.slice(1).some((digest) => one[digest] !== null);
 }
 
+/**
+ * Entries copied in one transaction. Most of the time goes to the index by object, whose pages are in another order: each of them is
+ * written once in a transaction. A copy of this many takes about a tenth of a second.
+ */
+const COPIED_ROWS = 5000;
+
 /** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */
-function createCopying(database: SqlDatabase) {
+function createCopying(database: SqlDatabase, addRows: CatalogEntries['addRows']) {
   const statements = prepareAll(database, COPY_SQL);
   return {
     copyRows: async function* copyRows(
       from: number,
-      { revisionId: to, withObjects }: { readonly revisionId: number; readonly withObjects: boolean },
+      {
+        revisionId: to,
+        withObjects,
+        folders = { before: '', after: '' },
+      }: Parameters<CatalogEntries['copyRows']>[1],
     ) {
+      const place = { skipped: folders.before.length + 1, folder: folders.after };
       let after = '';
       for (;;) {
-        const query = { from, after, limit: PAGE_ROWS };
+        const query = { from, after, limit: COPIED_ROWS };
         const page = oneRow<CopiedPage>(statements.page, query);
         const last = page?.last ?? null;
         if (page === null || last === null) return;
@@ -179,7 +202,7 @@ function createCopying(database: SqlDatabase) {
         // Nobody reads a revision before it is complete, and that is written durably.
         database.transaction(
           () => {
-            statements.copy.run({ from, after, last, to, with_objects: Number(withObjects) });
+            statements.copy.run({ from, after, last, to, with_objects: Number(withObjects), ...place });
             statements.count.run({ revision_id: to, entries, bytes });
           },
           { durable: false },
@@ -189,6 +212,25 @@ function createCopying(database: SqlDatabase) {
         await nextTurn();
       }
     },
+    changeRows: (revisionId: number, changes: Parameters<CatalogEntries['changeRows']>[1]): void => {
+      // As for copied pages.
+      database.transaction(
+        () => {
+          const gone = changes.flatMap(({ destination }) => {
+            const place = { revision_id: revisionId, destination };
+            return oneRow<{ stated_size: number | null }>(statements.remove, place) ?? [];
+          });
+          const bytes = gone.reduce((sum, { stated_size: size }) => sum + (size ?? 0), 0);
+          statements.count.run({ revision_id: revisionId, entries: -gone.length, bytes: -bytes });
+          addRows(
+            revisionId,
+            changes.flatMap(({ row }) => row ?? []),
+          );
+        },
+        { durable: false },
+      );
+    },
+    forgetDamaged: (revisionId: number) => void statements.forgetDamaged.run({ revision_id: revisionId }),
     replaceRows: (revisionId: number, rows: readonly CatalogEntryRow[]): void => {
       // As for copied pages.
       database.transaction(
@@ -238,12 +280,16 @@ const COPY_SQL = {
     (SELECT destination, stated_size FROM catalog_entry WHERE revision_id = :from AND destination > :after
       ORDER BY destination LIMIT :limit)`,
   copy: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
-    SELECT :to, folded, ${COPIED_COLUMNS}, iif(:with_objects, blake3, NULL) FROM catalog_entry
-    WHERE revision_id = :from AND destination > :after AND destination <= :last ORDER BY destination`,
+    SELECT :to, folded, ${COPIED_COLUMNS}, :folder || substr(locator, :skipped), iif(:with_objects, blake3, NULL)
+    FROM catalog_entry WHERE revision_id = :from AND destination > :after AND destination <= :last ORDER BY destination`,
   size: 'SELECT stated_size FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination',
   replace: `UPDATE catalog_entry SET source = :source, stated_size = :stated_size, stated_blake3 = :stated_blake3,
       stated_sha256 = :stated_sha256, stated_md5 = :stated_md5, stated_crc32 = :stated_crc32, locator = :locator,
       blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination`,
+  remove:
+    'DELETE FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination RETURNING stated_size',
+  forgetDamaged: `UPDATE catalog_entry SET blake3 = NULL WHERE revision_id = :revision_id
+    AND blake3 IN (SELECT blake3 FROM known_object WHERE sound = 0)`,
   count: COUNT,
 } as const;
 

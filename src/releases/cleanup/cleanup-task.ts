@@ -1,5 +1,6 @@
 import type { TaskParts } from '../release-parts.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
+import { forgetUnfinished } from '../sync/sync-steps.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { snapshotIdOf, type Blake3Hex } from '../../domain/release/digest.ts';
 import { authorizedReleases } from '../../domain/verdict/effective-attestation.ts';
@@ -52,7 +53,7 @@ export async function cleanUp(parts: TaskParts, context: TaskContext<CleanupArgu
   for (const release of plan.remove) {
     context.log('info', 'release deleted', { channel: release.channel, release_id: release.release_id });
   }
-  await forgetUnfinished(parts);
+  await forgetUnfinished(parts, CHANNELS);
   await removeDeletedFiles(parts, left);
   for (const revisionId of catalogs.unreferenced()) await catalogs.drop(revisionId);
   context.progress(0, null, 'entries', 'sweep');
@@ -127,14 +128,6 @@ function forget(releases: ReleaseRepository, release: ReleaseRow, now: number): 
     revision_id: null,
     ...UNDAMAGED,
   });
-}
-
-/** A release that was never completed still holds a catalog. If its sync resumes, it starts from the beginning. */
-async function forgetUnfinished({ releases, writer }: TaskParts): Promise<void> {
-  for (const release of releases.unfinished()) {
-    await writer.removeReleaseRecord(release.channel, release.release_id);
-    releases.update(release.channel, release.release_id, { state: 'failed', revision_id: null });
-  }
 }
 
 /** Also those that an interrupted cleanup left behind. */

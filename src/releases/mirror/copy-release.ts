@@ -1,25 +1,18 @@
-import type { TaskParts } from '../release-parts.ts';
-import type { ConnectedUpstream } from '../../upstream/adapters/upstream-source.ts';
-import { manifestDigestOf, type Blake3Hex } from '../../domain/release/digest.ts';
-import type { SourceRelease } from '../../mirror/attested-source.ts';
+import type { Blake3Hex } from '../../domain/release/digest.ts';
+import type { SourceManifest, SourceRelease } from '../../mirror/attested-source.ts';
 import type { TaskContext } from '../../engine/tasks/task.ts';
-import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { manifestEntries } from '../catalog/catalog-entries.ts';
 import { downloadUnresolved } from '../download/download-run.ts';
 import { summarizeContent } from '../records/content-digest.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
-import type { ReleaseDraft } from '../records/release-record-of.ts';
+import type { ChangedCopy, ReleaseDraft } from '../records/release-record-of.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import { fetchObjects, workingRevision } from '../sync/sync-steps.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
+import { askDifference } from './copy-difference.ts';
+import { beginRevision, fingerprintOf, type MirrorParts } from './mirror-parts.ts';
 import { readManifest } from '../../mirror/read-manifest.ts';
 import { entryRowOf } from '../records/entry-row.ts';
-
-/** What a copy from the origin works with. */
-export interface MirrorParts extends TaskParts {
-  readonly upstream: ConnectedUpstream & { readonly attested: AttestedUpstream };
-}
 
 export interface CopiedRelease {
   readonly release: ReleaseRow;
@@ -41,7 +34,7 @@ export async function copyRelease(
   wanted: SourceRelease,
   context: TaskContext,
 ): Promise<CopiedRelease> {
-  const mirrored = await mirroredRevision(parts, origin, wanted, context);
+  const { revision: mirrored, changed } = await mirroredRevision(parts, origin, wanted, context);
   const revision = await workingRevision(parts, mirrored, false, context.taskId);
   const { channel, attested } = wanted;
   const { source } = parts.upstream.attested;
@@ -49,7 +42,7 @@ export async function copyRelease(
   const { plan, downloaded, serverInfo } = await fetchObjects(
     parts,
     revision,
-    { what: 'manifest', fields, force: false },
+    { what: 'manifest', fields, force: false, isKnown: changed !== null },
     context,
     async (...download) => {
       await source.prepare?.(missingObjects(parts, revision.revision_id));
@@ -60,7 +53,7 @@ export async function copyRelease(
       }
     },
   );
-  const draft = await draftOf(parts, wanted, revision, serverInfo);
+  const draft = await draftOf(parts, wanted, { revision, serverInfo, changed });
   return {
     release: await parts.publisher.register(draft, context),
     downloadedEntries: downloaded.entries,
@@ -78,13 +71,16 @@ async function* missingObjects({ catalogs }: MirrorParts, revisionId: number): A
 async function draftOf(
   parts: MirrorParts,
   { channel, attested }: SourceRelease,
-  revision: RevisionRow,
-  serverInfo: ReleaseDraft['serverInfo'],
+  of: {
+    readonly revision: RevisionRow;
+    readonly serverInfo: ReleaseDraft['serverInfo'];
+    readonly changed: ChangedCopy | null;
+  },
 ): Promise<ReleaseDraft> {
-  const content = await summarizeContent(
-    manifestEntries(parts.catalogs, revision.revision_id),
-    revision.app_version,
-  );
+  const { revision, changed } = of;
+  const content =
+    changed?.content ??
+    (await summarizeContent(manifestEntries(parts.catalogs, revision.revision_id), revision.app_version));
   return {
     channel,
     releaseId: attested.release_id,
@@ -92,15 +88,20 @@ async function draftOf(
     baseReleaseId: attested.base_release_id ?? null,
     revisionId: revision.revision_id,
     content,
-    serverInfo,
+    serverInfo: of.serverInfo,
     appVersion: revision.app_version,
     excludedCount: attested.excluded_count ?? 0,
-    origin: { snapshotId: attested.snapshot_id, createdAt: attested.created_at },
+    origin: {
+      snapshotId: attested.snapshot_id,
+      createdAt: attested.created_at,
+      ...(changed === null ? {} : { changed }),
+    },
   };
 }
 
 /**
- * The entries of a release of the origin: those that an earlier attempt stored, or those that it offers now.
+ * The entries of a release of the origin: those that an earlier attempt stored, or those that it offers now, which are read as a
+ * difference from a release that is here.
  *
  * @throws MirrorError, UpstreamError; TaskError `destination_duplicate`
  */
@@ -109,22 +110,20 @@ async function mirroredRevision(
   origin: HeldOrigin,
   release: SourceRelease,
   context: TaskContext,
-): Promise<RevisionRow> {
-  const known = parts.catalogs.find({
-    upstreamLabel: parts.upstream.attested.source.label,
-    fingerprint: fingerprintOf(origin, release),
+): Promise<{ readonly revision: RevisionRow; readonly changed: ChangedCopy | null }> {
+  const { catalogs, upstream, waits } = parts;
+  const { source } = upstream.attested;
+  const known = catalogs.find({
+    upstreamLabel: source.label,
+    fingerprint: fingerprintOf(origin, release.attested),
     upstreamReleaseId: release.attested.release_id,
   });
-  return known ?? (await writeRevision(parts, origin, release, context));
-}
-
-/**
- * Identifies a manifest together with what can be replaced while the release stays: the document beside it, and the host in the
- * paths of its files.
- */
-function fingerprintOf({ cdnHost }: HeldOrigin, { attested }: SourceRelease): string {
-  const document = attested.server_info?.blake3 ?? 'none';
-  return `${manifestDigestOf(attested.snapshot_id) ?? ''} ${document} ${cdnHost ?? ''}`;
+  if (known !== null) return { revision: known, changed: null };
+  const noteWait = waits.of(context);
+  const asked = await askDifference(parts, origin, release, { context, noteWait });
+  if (asked.copied !== null) return asked.copied;
+  const manifest = asked.manifest ?? (await source.manifest(release, context.signal, noteWait));
+  return { revision: await writeRevision(parts, origin, release, { manifest, context }), changed: null };
 }
 
 /**
@@ -134,24 +133,15 @@ function fingerprintOf({ cdnHost }: HeldOrigin, { attested }: SourceRelease): st
  * @throws MirrorError, UpstreamError; TaskError `destination_duplicate`
  */
 async function writeRevision(
-  { catalogs, clock, upstream, waits }: MirrorParts,
+  parts: MirrorParts,
   origin: HeldOrigin,
   release: SourceRelease,
-  context: TaskContext,
+  { manifest, context }: { readonly manifest: SourceManifest; readonly context: TaskContext },
 ): Promise<RevisionRow> {
+  const { catalogs, upstream } = parts;
   const { channel, attested } = release;
   const { source } = upstream.attested;
-  const manifest = await source.manifest(release, context.signal, waits.of(context));
-  const revisionId = catalogs.begin({
-    channel,
-    upstreamLabel: source.label,
-    upstreamReleaseId: attested.release_id,
-    etag: null,
-    taskId: context.taskId,
-    appVersion: manifest.header.app_version ?? null,
-    serverInfo: manifest.serverInfo,
-    fetchedAt: unixSeconds(clock),
-  });
+  const revisionId = beginRevision(parts, release, manifest, context.taskId);
   try {
     let entries = 0;
     for await (const page of readManifest(manifest, release)) {
@@ -174,5 +164,5 @@ async function writeRevision(
     release_id: attested.release_id,
     entries: attested.entry_count,
   });
-  return catalogs.complete(revisionId, fingerprintOf(origin, release));
+  return catalogs.complete(revisionId, fingerprintOf(origin, attested));
 }

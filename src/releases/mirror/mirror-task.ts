@@ -1,12 +1,13 @@
-import { announcementTime, mirrorStep } from './origin-state.ts';
-import { copyRelease, type CopiedRelease, type MirrorParts } from './copy-release.ts';
+import { announcementTime, isNewer, mirrorStep } from './origin-state.ts';
+import { copyRelease, type CopiedRelease } from './copy-release.ts';
+import type { MirrorParts } from './mirror-parts.ts';
 import { releaseAt } from '../../domain/verdict/announced.ts';
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
 import type { SourceRelease } from '../../mirror/attested-source.ts';
 import { isNamedByOrigin, type HeldOrigin } from '../records/origin-repository.ts';
-import { checkCurrent, tidy } from '../sync/sync-steps.ts';
+import { checkCurrent, forgetUnfinished, tidy } from '../sync/sync-steps.ts';
 import { announcementStep, missingRetained } from './mirror-plan.ts';
 import { readOrigin } from './read-origin.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -22,8 +23,12 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
   const { held } = state;
   const copied: CopiedRelease[] = [];
   const channels = CHANNELS.filter((each) => attested.channels.includes(each));
+  // Of the runs before that failed, only the newest manifest that was read is of use.
+  await forgetUnfinished(parts, channels);
+  for (const revisionId of parts.catalogs.unreferenced()) await parts.catalogs.drop(revisionId);
   let version: number | null = null;
   let hasChanged = false;
+  let wentBack: TaskResult = {};
   const withdraw = async (channel: Channel): Promise<void> => {
     hasChanged = true;
     version = await parts.publisher.withdraw(channel, context);
@@ -44,6 +49,7 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
     if (step.kind === 'withdraw') await withdraw(channel);
     if (step.kind !== 'follow') continue;
     hasChanged = true;
+    const before = parts.releases.current(channel);
     const copy = await copyRelease(parts, held, step.release, context);
     copied.push(copy);
     version = await parts.publisher.makeCurrent(copy.release, context);
@@ -52,6 +58,14 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
       release_id: copy.release.release_id,
       attestation_version: version,
     });
+    if (before !== null && isNewer(before, copy.release)) {
+      wentBack = { went_back_from: before.release_id, went_back_to: copy.release.release_id };
+      context.log(
+        'warn',
+        `the origin went back to release ${copy.release.release_id}: by a rollback, or because it was restored from an old copy`,
+        { channel, ...wentBack },
+      );
+    }
   }
   for (const channel of channels) {
     const followed = await followAnnouncement(parts, held, channel, context);
@@ -61,7 +75,7 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
   copied.push(...(await copyRetained(parts, held, context)));
   version ??= await parts.attestor.issue('sync: unchanged');
   await tidy(parts, context.taskId);
-  return resultOf(parts, held, { copied, hasChanged, version });
+  return { ...resultOf(parts, held, { copied, hasChanged, version }), ...wentBack };
 }
 
 /**

@@ -1,7 +1,10 @@
+import { instant } from '../../domain/instant.ts';
+import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { ReleaseParts } from '../release-parts.ts';
 import { hasMissingEarlier, isBehind } from './origin-state.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { MirrorError } from '../../mirror/mirror-error.ts';
 import { createLoop, type Loop } from '../../platform/process/loop.ts';
 import { tryToStore } from '../../engine/database/store-when-possible.ts';
 import { callOf } from '../../engine/tasks/job.ts';
@@ -10,6 +13,7 @@ import type { UpstreamSource } from '../../upstream/adapters/upstream-source.ts'
 import { failureText, UpstreamError } from '../../upstream/upstream.ts';
 import { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { announcementStep } from './mirror-plan.ts';
+import { createFailedPolls, type FailedPolls } from './origin-trouble.ts';
 import { readOrigin } from './read-origin.ts';
 
 const IDLE_MS = 5_000;
@@ -25,6 +29,8 @@ const JITTER = 0.1;
 interface OriginFollower extends Loop {
   /** When a poll can queue the next sync after one that failed, Unix seconds; `null` while none failed or nothing is followed. */
   retryAt(): number | null;
+  /** Why and since when the origin cannot be followed; `null` while it can. */
+  trouble(): ReturnType<FailedPolls['trouble']>;
 }
 
 /** Takes over another time of an announced release. That needs no sync, and must not wait for one: the new time can be near. */
@@ -46,7 +52,7 @@ async function restateAnnouncements(
 }
 
 /** Every report shows a sync that failed, so trouble that lasts is reported by a sync. */
-function reportTrouble({ engine, logger }: ReleaseParts, trouble: OriginTrouble): void {
+function reportTrouble({ engine, logger }: ReleaseParts, trouble: FailedPolls): void {
   if (!trouble.isLong()) return;
   tryToStore(
     () => {
@@ -67,7 +73,7 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
   const { engine, clock, logger, origins, releases, attestor } = parts;
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
   let followed: AttestedUpstream | undefined;
-  const trouble = createOriginTrouble(clock);
+  const trouble = createFailedPolls(clock);
   let nextPollAtMs = 0;
 
   const nextPoll = (waitMs: number): number => {
@@ -102,7 +108,8 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
   const poll = async (origin: AttestedUpstream, signal: AbortSignal): Promise<void> => {
     const tag = known?.of === origin ? known.tag : null;
     const found = await readOrigin(parts, origin, tag, signal);
-    if (found !== null) known = { of: origin, tag: found.tag };
+    if (found === null) requireValid(origin, origins.held()?.statement, clock);
+    else known = { of: origin, tag: found.tag };
     const isAgain = trouble.message() !== null;
     if (isAgain) logger.info({ origin: origin.source.label }, 'the origin can be followed again');
     trouble.end();
@@ -128,7 +135,7 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
       if (message !== trouble.message()) {
         logger.warn({ err: error }, `the origin cannot be followed: ${failureText(error, clock.now())}`);
       }
-      trouble.note(message);
+      trouble.note(error);
       const origin = upstream.current()?.attested;
       if (origin === undefined) return IDLE_MS;
       return nextPoll(pollWaitMs(origin, parts.random(), error));
@@ -136,6 +143,7 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
   });
   return {
     ...loop,
+    trouble: () => trouble.trouble(),
     retryAt: () => {
       if (upstream.current()?.attested === undefined) return null;
       const { last, consecutiveFailures } = engine.historyOf(SYNC_JOB.kind);
@@ -148,6 +156,25 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
 }
 
 /**
+ * Refuses an origin that says again and again that nothing has changed, until its attestation has expired: its daemon renews it no
+ * longer, or a cache answers in its place.
+ *
+ * @throws MirrorError `origin_expired`
+ */
+function requireValid(
+  { isCarried }: AttestedUpstream,
+  statement: AttestationStatement | undefined,
+  clock: Clock,
+): void {
+  if (isCarried === true || statement === undefined || statement.expires_at > unixSeconds(clock)) return;
+  throw new MirrorError(
+    'origin_expired',
+    `attestation version ${statement.version} of the origin expired at ${instant(statement.expires_at)}, and the origin says that nothing has changed; its daemon renews none, or a cache answers in its place`,
+    { retryable: true },
+  );
+}
+
+/**
  * Milliseconds to the next poll.
  *
  * @param random in [0, 1)
@@ -157,34 +184,4 @@ function pollWaitMs({ pollMs }: AttestedUpstream, random: number, error?: unknow
   const askedMs = error instanceof UpstreamError ? (error.retryAfterMs ?? 0) : 0;
   const waitMs = Math.min(askedMs, POLL_WAIT_MAX_MS);
   return Math.max(pollMs * (1 - JITTER + 2 * JITTER * random), waitMs * (1 + JITTER * random));
-}
-
-const LONG_MS = 30_000;
-
-interface OriginTrouble {
-  message(): string | null;
-  note(message: string): void;
-  /** Whether the trouble has lasted for long since it began, or since it was reported last. */
-  isLong(): boolean;
-  reported(): void;
-  end(): void;
-}
-
-function createOriginTrouble(clock: Clock): OriginTrouble {
-  let message: string | null = null;
-  let since = 0;
-  return {
-    message: () => message,
-    note: (reason) => {
-      if (message === null) since = clock.monotonic();
-      message = reason;
-    },
-    isLong: () => message !== null && clock.monotonic() - since >= LONG_MS,
-    reported: () => {
-      since = clock.monotonic();
-    },
-    end: () => {
-      message = null;
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { CHANNELS, type Channel } from '../../domain/release/channel.ts';
 import { releaseAt } from '../../domain/verdict/announced.ts';
+import type { ReleaseId } from '../../domain/release/release-id.ts';
 import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
 import type { OriginLimits } from '../attest/statement-rules.ts';
@@ -135,3 +136,37 @@ export function hasMissingEarlier(
 ): boolean {
   return isCarried !== true && missingRetained(statement, releases, { channels, count: retained }).length > 0;
 }
+
+/** An earlier release of the origin that is current again. `at` is Unix seconds. */
+interface StepBack {
+  readonly channel: Channel;
+  readonly release_id: ReleaseId;
+  readonly from_release_id: ReleaseId;
+  readonly at: number;
+}
+
+/**
+ * Whether a current release replaced one that the origin had made later. That can be a rollback on purpose, and also an origin that was
+ * restored from an old copy, so it is shown for as long as it lasts.
+ */
+export function stepBackOf({ channels }: AttestedUpstream, releases: ReleaseRepository): StepBack | null {
+  for (const channel of CHANNELS.filter((each) => channels.includes(each))) {
+    const [current, pointer] = [releases.current(channel), releases.pointer(channel)];
+    if (current === null || pointer === null) continue;
+    const replaced = releases
+      .list(channel, LISTED_RELEASES)
+      .find((release) => release.superseded_at === pointer.since && isNewer(release, current));
+    if (replaced === undefined) continue;
+    const { release_id } = current;
+    return { channel, release_id, from_release_id: replaced.release_id, at: pointer.since };
+  }
+  return null;
+}
+
+/** Whether the origin made a release later than another one. */
+export function isNewer(release: ReleaseRow, than: ReleaseRow): boolean {
+  return release.release_id !== than.release_id && release.created_at > than.created_at;
+}
+
+/** The newest releases among which the replaced one is looked for. */
+const LISTED_RELEASES = 100;

@@ -20,6 +20,9 @@ import {
 import { headerOf, newRelease, recordOf, type ReleaseDraft } from '../records/release-record-of.ts';
 import { manifestEntries } from '../catalog/catalog-entries.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
+import { manifestEntryOf } from '../records/entry-row.ts';
+import { SnapshotFault } from '../../snapshot/volume/snapshot-fault.ts';
+import type { ManifestChange } from '../../domain/release/manifest.ts';
 import type { ReleaseRepository } from '../records/release-repository.ts';
 import { documentColumns, documentOfRow, UNDAMAGED, type ReleaseRow } from '../records/release-row.ts';
 import type { SqlDatabase } from '../records/sql.ts';
@@ -121,7 +124,9 @@ async function register(
     ...documentColumns(draft.serverInfo),
     excluded_count: draft.excludedCount,
   };
-  const { written, verifiedAt } = await writeManifest(options, release, draft.revisionId, context.taskId);
+  const { written, verifiedAt } =
+    (await writeChanged(options, release, draft, context.taskId)) ??
+    (await writeManifest(options, release, draft.revisionId, context.taskId));
   requireSigned(draft, written.snapshotId);
   if (held.snapshot_id !== null && held.snapshot_id !== written.snapshotId) {
     throw new TaskError(
@@ -201,6 +206,43 @@ async function writeManifest(
   const written = await options.writer.writeManifest(taskId, headerOf(release), entries);
   // The wall clock may have been set back since.
   return { written, verifiedAt: Math.min(verifiedAt, unixSeconds(options.clock)) };
+}
+
+/**
+ * Writes the manifest of a release that was copied as a difference, from the manifest of the release that it was copied from.
+ *
+ * @returns `null` where that does not give the signed manifest, or where the release was copied as a whole
+ */
+async function writeChanged(
+  { writer, catalogs, objects, clock }: PublisherOptions,
+  release: ReleaseRow,
+  { origin, revisionId }: ReleaseDraft,
+  taskId: string,
+): Promise<Awaited<ReturnType<typeof writeManifest>> | null> {
+  if (origin?.changed === undefined) return null;
+  const { since, destinations, verifiedAt: verifiedBefore } = origin.changed;
+  let verifiedAt = Math.min(verifiedBefore, unixSeconds(clock));
+  function* changes(): Generator<ManifestChange> {
+    for (const destination of destinations) {
+      const row = catalogs.entry(revisionId, destination);
+      const object = row?.blake3 === null || row === null ? null : objects.get(row.blake3);
+      if (object !== null) verifiedAt = Math.min(verifiedAt, object.verifiedAt);
+      yield {
+        destination,
+        entry: row === null || object === null ? null : manifestEntryOf({ ...row, ...object }),
+      };
+    }
+  }
+  try {
+    const written = await writer.writeChangedManifest(taskId, headerOf(release), {
+      since,
+      changes: changes(),
+    });
+    return written.snapshotId === origin.snapshotId ? { written, verifiedAt } : null;
+  } catch (error) {
+    if (error instanceof SnapshotFault) return null;
+    throw error;
+  }
 }
 
 function registrarOf({ channel, origin }: ReleaseDraft): Registrar {

@@ -1,3 +1,4 @@
+import { renderManifestEntry } from '../../contract/formats/manifest-format.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import { createBlake3 } from '../../platform/hashing/blake3.ts';
@@ -21,16 +22,18 @@ export async function summarizeContent(
   appVersion: string | null,
 ): Promise<ContentSummary> {
   const hash = createBlake3();
-  const add = (value: unknown): void => {
-    hash.update(Buffer.from(`${JSON.stringify(value)}\n`));
-  };
-  add([appVersion]);
+  hash.update(contentPrefix(appVersion));
   let entryCount = 0;
   let totalBytes = 0;
   for await (const entry of entries) {
-    add([entry.destination, entry.size, entry.blake3, entry.crc64, entry.source, entry.media_type]);
+    hash.update(Buffer.from(`${renderManifestEntry(entry)}\n`));
     entryCount += 1;
     totalBytes += entry.size;
   }
   return { digest: hash.digest().toString('hex') as Blake3Hex, entryCount, totalBytes };
+}
+
+/** What stands before the entry lines of the manifest in the digest of a content. */
+export function contentPrefix(appVersion: string | null): Buffer {
+  return Buffer.from(`${JSON.stringify([appVersion])}\n`);
 }

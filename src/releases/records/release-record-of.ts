@@ -2,6 +2,7 @@ import type { ReleaseRecord } from '../../contract/formats/release-record.ts';
 import { manifestDigestOf, type SnapshotId } from '../../domain/release/digest.ts';
 import type { ManifestHeader } from '../../domain/release/manifest.ts';
 import { documentColumns, UNDAMAGED, type ReleaseRow } from './release-row.ts';
+import type { Destination } from '../../domain/release/destination.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import type { ReleaseId } from '../../domain/release/release-id.ts';
 import type { ServerInfoDocument } from '../../domain/release/server-info-document.ts';
@@ -100,4 +101,16 @@ interface OriginOfDraft {
   readonly snapshotId: SnapshotId;
   /** When the origin registered it, Unix seconds: every edge tells clients the same date of its files. */
   readonly createdAt: number;
+  /** How it was copied from another release that is here; absent where all its entries were read. */
+  readonly changed?: ChangedCopy;
+}
+
+/** A release whose entries are those of another one here, but for some changes. */
+export interface ChangedCopy {
+  /** The snapshot of the other release, whose objects were all hashed at `verifiedAt` (Unix seconds) or later. */
+  readonly since: SnapshotId;
+  readonly verifiedAt: number;
+  /** Where they differ, in manifest order. */
+  readonly destinations: readonly Destination[];
+  readonly content: ContentSummary;
 }

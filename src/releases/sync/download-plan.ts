@@ -27,17 +27,25 @@ export interface DownloadPlan extends Unresolved {
  */
 export async function planDownloads(
   parts: TaskParts,
-  from: { readonly revisionId: number; readonly force: boolean; readonly staged: readonly StagedFileInfo[] },
+  from: {
+    readonly revisionId: number;
+    readonly force: boolean;
+    /** Whether the known objects of the revision are those of a release that is kept, so that only the others are looked for. */
+    readonly isKnown: boolean;
+    readonly entryCount: number;
+    readonly staged: readonly StagedFileInfo[];
+  },
   context: TaskContext,
 ): Promise<DownloadPlan> {
-  const { revisionId, force } = from;
+  const { revisionId, force, isKnown } = from;
   const { catalogs, database } = parts;
+  if (isKnown) catalogs.forgetDamaged(revisionId);
   const donors = catalogs.donors(revisionId, DONORS_MAX);
   const staged = new Map(from.staged.map(({ name, bytes }) => [name, bytes]));
   let stagedBytes = 0;
-  let reused = 0;
-  let looked = 0;
-  for await (const page of catalogs.pages(revisionId, 'all')) {
+  let reused = isKnown ? from.entryCount - catalogs.unresolved(revisionId).entries : 0;
+  let looked = reused;
+  for await (const page of catalogs.pages(revisionId, isKnown ? 'unresolved' : 'all')) {
     context.signal.throwIfAborted();
     const found = new Map<CatalogEntryRow, CatalogEntryRow['blake3']>();
     await forEachConcurrently(page, LOOKUP_CONCURRENCY, context.signal, async (row) => {

@@ -34,6 +34,21 @@ export async function checkCurrent(
   return releases.current(channel);
 }
 
+/**
+ * Forgets the releases of these channels that were never completed: each still holds a catalog. If its sync resumes, it starts from the
+ * beginning.
+ */
+export async function forgetUnfinished(
+  { releases, writer }: TaskParts,
+  channels: readonly Channel[],
+): Promise<void> {
+  for (const { channel, release_id: id } of releases.unfinished()) {
+    if (!channels.includes(channel)) continue;
+    await writer.removeReleaseRecord(channel, id);
+    releases.update(channel, id, { state: 'failed', revision_id: null });
+  }
+}
+
 /** Removes the staged files and the unreferenced catalogs; after a success there is nothing to resume. */
 export async function tidy(parts: TaskParts, taskId: string): Promise<void> {
   for (const name of await parts.writer.listStaging()) {
@@ -89,6 +104,8 @@ export async function fetchObjects(
     readonly fields: TaskResult;
     readonly force: boolean;
     readonly confirm?: () => Promise<void>;
+    /** Whether the known objects of the revision are those of a release that is kept. */
+    readonly isKnown?: boolean;
   },
   context: TaskContext,
   download: typeof downloadUnresolved = downloadUnresolved,
@@ -99,7 +116,9 @@ export async function fetchObjects(
 }> {
   const { revision_id: revisionId } = revision;
   const { directory: staging, files: staged } = await parts.staging.open(revision);
-  const plan = await planDownloads(parts, { revisionId, force: of.force, staged }, context);
+  const { force, isKnown = false } = of;
+  const { entry_count: entryCount } = revision;
+  const plan = await planDownloads(parts, { revisionId, force, isKnown, entryCount, staged }, context);
   context.log('info', `compared the ${of.what} with the store`, {
     ...of.fields,
     reused: plan.reused,
@@ -108,7 +127,6 @@ export async function fetchObjects(
     unknown_sizes: plan.unknownSizes,
   });
   await checkFreeSpace(parts, plan);
-  const { entry_count: entryCount } = revision;
   const confirm = of.confirm === undefined ? {} : { confirm: of.confirm };
   const what = { revisionId, staging, totalBytes: plan.bytes, entryCount, ...confirm };
   const downloaded = await download(parts, parts.upstream.downloader, what, context);

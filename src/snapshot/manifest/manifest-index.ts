@@ -37,6 +37,7 @@ export interface ManifestColumns {
 
 /** A verified manifest in memory. Positions are 0 to `length - 1`, in the byte order of the destinations. */
 export interface ManifestIndex {
+  readonly columns: ManifestColumns;
   readonly header: ManifestHeader;
   readonly snapshotId: SnapshotId;
   readonly length: number;
@@ -91,6 +92,7 @@ export function createManifestIndex(columns: ManifestColumns): ManifestIndex {
   };
 
   return {
+    columns,
     header,
     snapshotId,
     length,

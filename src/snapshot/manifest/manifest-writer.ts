@@ -34,13 +34,43 @@ interface ManifestToWrite {
   /** A directory on the same file system for the file while it grows. */
   readonly staging: string;
   readonly header: ManifestHeader;
-  /** In the byte order of the destinations. */
-  readonly entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>;
+  /** The entry lines, in pieces. */
+  readonly lines: AsyncIterable<Uint8Array>;
   readonly steps: WriteSteps;
 }
 
-/** Bytes hashed and written at a time; keeps each stay on the event loop short. */
+/** Bytes rendered, hashed and written at a time; keeps each stay on the event loop short. */
 const WRITE_BYTES = 64 * 1024;
+
+/**
+ * Renders the entry lines of a manifest as they are iterated over.
+ *
+ * @param entries in the byte order of their destinations
+ * @throws ManifestContentError when they are not those that the header announces
+ */
+export async function* renderedLines(
+  header: ManifestHeader,
+  entries: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
+): AsyncGenerator<Uint8Array, void> {
+  const check = new EntryCheck(header);
+  const buffer = Buffer.allocUnsafe(WRITE_BYTES + MANIFEST_MAX_LINE_BYTES + 1);
+  let filled = 0;
+  for await (const entry of entries) {
+    check.next(entry);
+    const line = renderManifestEntry(entry);
+    if (Buffer.byteLength(line) > MANIFEST_MAX_LINE_BYTES) {
+      throw new ManifestContentError(`a manifest line is longer than ${MANIFEST_MAX_LINE_BYTES} bytes`);
+    }
+    filled += buffer.write(line, filled);
+    buffer[filled] = 0x0a;
+    filled += 1;
+    if (filled < WRITE_BYTES) continue;
+    yield buffer.subarray(0, filled);
+    filled = 0;
+  }
+  check.end();
+  if (filled > 0) yield buffer.subarray(0, filled);
+}
 
 /**
  * Writes a manifest as it is iterated over, whatever its length, and puts it in place once it is whole and durable.
@@ -48,7 +78,7 @@ const WRITE_BYTES = 64 * 1024;
  * @throws ManifestContentError; the file system error with its `code`
  */
 export async function writeManifestFile(manifest: ManifestToWrite): Promise<WrittenManifest> {
-  const { root, staging, header, entries, steps } = manifest;
+  const { root, staging, header, lines, steps } = manifest;
   const headerFault = headerProblem({ ...header });
   if (headerFault !== null) throw new ManifestContentError(`manifest header: ${headerFault}`);
   const temporary = join(staging, 'manifest.ndjson');
@@ -58,15 +88,9 @@ export async function writeManifestFile(manifest: ManifestToWrite): Promise<Writ
     let written: { readonly blake3: Blake3Hex; readonly sha256: string; readonly size: number };
     try {
       const sink = new ManifestSink(file);
-      const check = new EntryCheck(header);
-      sink.add(renderManifestHeader(header));
-      for await (const entry of entries) {
-        check.next(entry);
-        sink.add(renderManifestEntry(entry));
-        if (sink.isFull) await sink.drain();
-      }
-      check.end();
-      written = await sink.finish();
+      await sink.add(Buffer.from(`${renderManifestHeader(header)}\n`));
+      for await (const piece of lines) await sink.add(piece);
+      written = sink.finish();
       steps.passed('snapshot.manifest.written');
       await file.chmod(0o444);
       await file.sync();
@@ -91,29 +115,13 @@ class ManifestSink {
   readonly #file: FileHandle;
   readonly #blake3: Blake3 = createBlake3();
   readonly #sha256: Hash = createHash('sha256');
-  readonly #buffer = Buffer.allocUnsafe(WRITE_BYTES + MANIFEST_MAX_LINE_BYTES + 1);
-  #filled = 0;
   #size = 0;
 
   constructor(file: FileHandle) {
     this.#file = file;
   }
 
-  get isFull(): boolean {
-    return this.#filled >= WRITE_BYTES;
-  }
-
-  add(line: string): void {
-    if (Buffer.byteLength(line) > MANIFEST_MAX_LINE_BYTES) {
-      throw new ManifestContentError(`a manifest line is longer than ${MANIFEST_MAX_LINE_BYTES} bytes`);
-    }
-    this.#filled += this.#buffer.write(line, this.#filled);
-    this.#buffer[this.#filled] = 0x0a;
-    this.#filled += 1;
-  }
-
-  async drain(): Promise<void> {
-    const bytes = this.#buffer.subarray(0, this.#filled);
+  async add(bytes: Uint8Array): Promise<void> {
     this.#size += bytes.length;
     if (this.#size > MANIFEST_MAX_BYTES) {
       throw new ManifestContentError(`the manifest would have more than ${MANIFEST_MAX_BYTES} bytes`);
@@ -121,11 +129,9 @@ class ManifestSink {
     this.#blake3.update(bytes);
     this.#sha256.update(bytes);
     await this.#file.writeFile(bytes);
-    this.#filled = 0;
   }
 
-  async finish(): Promise<{ readonly blake3: Blake3Hex; readonly sha256: string; readonly size: number }> {
-    await this.drain();
+  finish(): { readonly blake3: Blake3Hex; readonly sha256: string; readonly size: number } {
     return {
       blake3: this.#blake3.digest().toString('hex') as Blake3Hex,
       sha256: this.#sha256.digest('hex'),

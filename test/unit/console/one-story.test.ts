@@ -583,6 +583,17 @@ const CASES: readonly Case[] = [
     message: 'told: volume_unwritable',
   },
   {
+    name: 'an origin that cannot be followed',
+    arrange: (world) => {
+      world.tell({ code: 'origin_not_followed' });
+      world.attest();
+    },
+    state: 'degraded',
+    reason: 'OriginNotFollowed',
+    action: null,
+    message: 'told: origin_not_followed',
+  },
+  {
     name: 'a sync that failed',
     arrange: (world) => {
       world.tell({ code: 'sync_failed' });

@@ -30,6 +30,7 @@ const CALM: ConditionFacts = {
   nextRepairAt: null,
   isClockOff: false,
   isAttesting: true,
+  origin: null,
   isDatabaseDamaged: false,
   unwritable: { snapshot: null, data: null },
   unusable: [],
@@ -73,6 +74,19 @@ describe('the conditions of the daemon', () => {
       [
         { code: 'syncing', since: 490, next_try: null },
         { code: 'never_synced', since: null, next_try: 900 },
+      ],
+    ],
+    [
+      'an origin that cannot be followed',
+      { origin: { since: 100, code: 'origin_untrusted', servedUntil: 900 } },
+      [
+        {
+          code: 'origin_not_followed',
+          message:
+            'the origin has not been followed since 1970-01-01T00:01:40Z (origin_untrusted); its releases are served until 1970-01-01T00:15:00Z',
+          since: 100,
+          next_try: null,
+        },
       ],
     ],
     [

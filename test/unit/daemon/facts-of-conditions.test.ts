@@ -27,6 +27,7 @@ function sourcesOf(current: string | null, to: string | null, taskStatus: string
       missedBytes: null,
     }),
     mirroredLocalized: () => null,
+    originTrouble: () => null,
     doctor: { latest: () => [] },
     lease: { status: () => ({ state: 'held' }) },
     dataSpace: { fullSince: () => null },

@@ -3,6 +3,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { signStatement } from '../../../src/attestation/sign.ts';
+import { snapshotIdOf, type Blake3Hex, type SnapshotId } from '../../../src/domain/release/digest.ts';
+import { compareDestinations } from '../../../src/domain/release/destination.ts';
+import type { ManifestChange } from '../../../src/domain/release/manifest.ts';
 import type { AttestationStatement, AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import {
   acceptOrigin,
@@ -124,6 +127,57 @@ describe('a Slipway as a source', () => {
     const manifest = await source.manifest(release, SIGNAL);
     expect(manifest.serverInfo?.toString()).toBe(DOCUMENT);
     expect(await readAll(source, release)).toBe(1201);
+  });
+
+  it('tells what differs from a snapshot that it still has, page by page, and otherwise gives all entries', async () => {
+    const origin = await startOrigin();
+    const { store, daemon, parts, official } = origin;
+    const changed = Object.fromEntries(
+      Object.entries(manyFiles('one')).map(([name], at) => [name, at % 2 === 0 ? 'other' : `one ${at}`]),
+    );
+    // More changes than a page holds, and fewer than entries.
+    for (let at = 0; at < 900; at += 1) changed[`more/${at}`] = 'more';
+    const next = await store.addRelease({ releaseId: 'r2', files: changed, document: DOCUMENT });
+    const retained = [{ ...official, channel: 'official' as const, retained_until: now() + 3600 }];
+    daemon.setEnvelope(store.attest({ version: 2, issuedAt: now(), official: next, retained }));
+    await until(() => parts.room.serving.state().byReleaseId.size === 2, 10_000);
+    const release: SourceRelease = { channel: 'official', attested: next };
+    const ask = async (source: AttestedSource, since: SnapshotId): Promise<readonly ManifestChange[]> => {
+      const answer = await source.difference?.(release, since, SIGNAL);
+      if (answer === undefined || !('changes' in answer)) throw new Error('the whole manifest');
+      expect(answer.serverInfo?.toString()).toBe(DOCUMENT);
+      const changes: ManifestChange[] = [];
+      for await (const page of answer.changes) changes.push(...page);
+      return changes;
+    };
+    const { source } = origin;
+    const changes = await ask(source, official.snapshot_id);
+    expect(changes).toHaveLength(601 + 900);
+    expect(changes.map(({ destination }) => destination)).toEqual(
+      changes.map(({ destination }) => destination).toSorted(compareDestinations),
+    );
+    expect(await ask(source, next.snapshot_id)).toEqual([]);
+    const unknown = snapshotIdOf('0'.repeat(64) as Blake3Hex);
+    await expect(ask(source, unknown)).rejects.toThrow('the whole manifest');
+
+    const through = (change: Parameters<typeof lying>[0]): AttestedSource =>
+      createSlipwaySource({ url: origin.url, label: 'origin', send: lying(change) });
+    const lies: Record<string, Parameters<typeof lying>[0]> = {
+      origin_pages_mixed: (page, offset) => {
+        if (offset > 0) delete page['since'];
+      },
+      origin_malformed: (page) => {
+        (page['items'] as object[]).pop();
+        page['removed'] = ['../a'];
+      },
+    };
+    for (const [code, change] of Object.entries(lies)) {
+      await expect(ask(through(change), official.snapshot_id)).rejects.toMatchObject({ code });
+    }
+    const other = through((page) => {
+      page['since'] = unknown;
+    });
+    await expect(ask(other, official.snapshot_id)).rejects.toMatchObject({ code: 'origin_pages_mixed' });
   });
 
   it('is refused when an entry, the header or the document is another one than signed', async () => {

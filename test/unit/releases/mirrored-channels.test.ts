@@ -6,7 +6,13 @@ import { signStatement } from '../../../src/attestation/sign.ts';
 import { verifyEnvelope } from '../../../src/attestation/verify.ts';
 import { openDatabase } from '../../../src/engine/database/database.ts';
 import { missingRetained, planAnnouncement, planMirror } from '../../../src/releases/mirror/mirror-plan.ts';
-import { describeMirrored, originMakesCurrent } from '../../../src/releases/mirror/origin-state.ts';
+import { MirrorError } from '../../../src/mirror/mirror-error.ts';
+import { describeShortAge, describeTrouble } from '../../../src/releases/mirror/origin-trouble.ts';
+import {
+  describeMirrored,
+  originMakesCurrent,
+  stepBackOf,
+} from '../../../src/releases/mirror/origin-state.ts';
 import { createOriginFollower } from '../../../src/releases/mirror/origin-follower.ts';
 import { readOrigin } from '../../../src/releases/mirror/read-origin.ts';
 import {
@@ -317,6 +323,7 @@ describe('the follower of an origin', () => {
     /** When syncs were queued, milliseconds after the start. */
     readonly syncs: number[];
     readonly retryAt: () => number | null;
+    readonly trouble: ReturnType<typeof createOriginFollower>['trouble'];
   } {
     const syncs: number[] = [];
     const isEqual = history !== undefined;
@@ -366,7 +373,14 @@ describe('the follower of an origin', () => {
     onTestFinished(async () => {
       await follower.stop();
     });
-    return { clock, lines, probes, syncs, retryAt: () => follower.retryAt() };
+    return {
+      clock,
+      lines,
+      probes,
+      syncs,
+      retryAt: () => follower.retryAt(),
+      trouble: () => follower.trouble(),
+    };
   }
 
   test('an origin that says when to ask again is asked then, and each failure is recorded immediately', async () => {
@@ -411,6 +425,38 @@ describe('the follower of an origin', () => {
     expect(looks).toBe(1);
     await clock.advance(6_000);
     expect([looks, probes.length, lines.length]).toEqual([2, 2, 1]);
+  });
+
+  test('an origin is in trouble from the second failed look on, since the first one, and no longer after a good one', async () => {
+    const answers: (Error | null)[] = [
+      new UpstreamError('upstream_unreachable', 'no route'),
+      new MirrorError('origin_malformed', 'it sent HTML'),
+      null,
+      new UpstreamError('upstream_status', 'it answered 502'),
+    ];
+    const { clock, trouble } = follow({
+      look: async () => {
+        const answer = answers.shift() ?? null;
+        return answer === null ? await Promise.resolve(null) : await Promise.reject(answer);
+      },
+    });
+    await clock.advance(0);
+    expect(trouble()).toBeNull();
+    await clock.advance(1000);
+    expect(trouble()).toEqual({ since: ISSUED, code: 'origin_malformed' });
+    await clock.advance(1000);
+    expect(trouble()).toBeNull();
+    await clock.advance(1000);
+    expect(trouble()).toBeNull();
+  });
+
+  test('an origin that says that nothing has changed after its attestation has expired is in trouble', async () => {
+    const { clock, trouble, lines } = follow({ look: async () => await Promise.resolve(null) });
+    const validMs = (sampleStatement().expires_at - ISSUED) * 1000;
+    await clock.advance(validMs - 1000);
+    expect([trouble(), lines.filter((line) => line.includes('cannot be followed'))]).toEqual([null, []]);
+    await clock.advance(3000);
+    expect(trouble()).toMatchObject({ code: 'origin_expired' });
   });
 
   test('an origin that says to ask again immediately is asked after the usual interval', async () => {
@@ -509,6 +555,59 @@ describe('the follower of an origin', () => {
     });
     await clock.advance(70_000);
     expect(syncs).toEqual([]);
+  });
+});
+
+describe('what an edge says of its origin', () => {
+  const trouble = { since: AT - 60, code: 'upstream_unreachable', servedUntil: AT + 60 };
+  const since = new Date((AT - 60) * 1000).toISOString().replace('.000', '');
+  const until = new Date((AT + 60) * 1000).toISOString().replace('.000', '');
+
+  test.each([
+    [AT, trouble, `since ${since} (upstream_unreachable); its releases are served until ${until}`],
+    [
+      AT + 60,
+      trouble,
+      `since ${since} (upstream_unreachable); its releases have not been served since ${until}`,
+    ],
+    [
+      AT,
+      { ...trouble, code: null, servedUntil: null },
+      `since ${since}, and there is no release to serve without it`,
+    ],
+  ])('at %i names reason, beginning and end', (now, of, told) => {
+    expect(describeTrouble(of, now)).toBe(`the origin has not been followed ${told}`);
+  });
+
+  test('warns of a limit that is shorter than the time between two attestations of the origin', () => {
+    const statement = sampleStatement();
+    expect(statement.expires_at - statement.issued_at).toBe(600);
+    expect(describeShortAge(201, statement)).toBeNull();
+    expect(describeShortAge(200, statement)).toContain('about every 200 seconds');
+  });
+
+  test('names a release that the origin went back to, for as long as it is current', () => {
+    const [older, newer] = [
+      releaseRow('r502', { state: 'current', created_at: 100, superseded_at: null }),
+      releaseRow('s-new', { state: 'superseded', created_at: 200, superseded_at: 900 }),
+    ];
+    const tell = (current: ReleaseRow, others: readonly ReleaseRow[], at = 900): unknown =>
+      stepBackOf(
+        partial({ channels: ['official'] }),
+        partial({
+          current: () => current,
+          pointer: (channel) => ({ channel, release_id: current.release_id, since: at }),
+          list: () => [current, ...others],
+        }),
+      );
+    expect(tell(older, [newer])).toEqual({
+      channel: 'official',
+      release_id: 'r502',
+      from_release_id: 's-new',
+      at: 900,
+    });
+    expect(tell(older, [newer], 950)).toBeNull();
+    expect(tell({ ...newer, superseded_at: null }, [{ ...older, superseded_at: 900 }])).toBeNull();
   });
 });
 

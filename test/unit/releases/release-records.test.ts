@@ -22,7 +22,8 @@ import {
   parseDestination,
   type Destination,
 } from '../../../src/domain/release/destination.ts';
-import type { Blake3Hex } from '../../../src/domain/release/digest.ts';
+import { createObjectRegistry } from '../../../src/releases/records/object-registry.ts';
+import type { Blake3Hex, Crc64Decimal } from '../../../src/domain/release/digest.ts';
 import { parseReleaseId, type ReleaseId } from '../../../src/domain/release/release-id.ts';
 
 const MD5 = 'a'.repeat(32);
@@ -152,17 +153,17 @@ describe('the entries of a release', () => {
   test('a copy of more than a page has all entries, of which some are replaced, and their bytes', async () => {
     const store = openStore();
     const revision = begin(store);
-    const names = Array.from({ length: 2500 }, (_, index) => `File-${String(index).padStart(5, '0')}`);
+    const names = Array.from({ length: 5500 }, (_, index) => `File-${String(index).padStart(5, '0')}`);
     store.add(
       revision,
       names.map((name) => entry(name, 2)),
     );
     const copy = begin(store);
     const pages = await collect(store.copyRows(revision, { revisionId: copy, withObjects: true }));
-    expect(pages).toEqual([1000, 1000, 500]);
+    expect(pages).toEqual([5000, 500]);
     const blake3 = 'b'.repeat(64) as Blake3Hex;
     store.replaceRows(copy, [row(names[1700] ?? '', { source: 'localized', stated_size: 7, blake3 })]);
-    expect(store.complete(copy, 'f')).toMatchObject({ entry_count: 2500, stated_bytes: 5005 });
+    expect(store.complete(copy, 'f')).toMatchObject({ entry_count: 5500, stated_bytes: 11_005 });
     const rows = await collect(store.rows(copy, 'all'));
     expect(rows.map(({ destination }) => destination)).toEqual(names);
     expect(rows.filter((each) => each.blake3 !== null)).toEqual([
@@ -171,6 +172,47 @@ describe('the entries of a release', () => {
     // The form that finds names that differ in case only is copied, too.
     store.add(copy, [entry('file-00000')]);
     expect(store.caseConflicts(copy, 10)).toHaveLength(1);
+  });
+
+  test('a copy with other entries at some destinations leads to another folder, and forgets damaged objects', async () => {
+    const database = openDatabase(':memory:');
+    onTestFinished(() => {
+      database.close();
+    });
+    const store = createCatalogStore(database);
+    const revision = begin(store);
+    const [one, two] = ['1', '2'].map((digit) => digit.repeat(64) as Blake3Hex);
+    if (one === undefined || two === undefined) throw new Error('there are two');
+    store.addRows(
+      revision,
+      ['a', 'b', 'c'].map((name) =>
+        row(name, { stated_size: 5, blake3: name === 'a' ? one : two, locator: `http://origin/r1/${name}` }),
+      ),
+    );
+    const copy = begin(store);
+    const folders = { before: 'http://origin/r1/', after: 'http://origin/release-2/' };
+    await collect(store.copyRows(revision, { revisionId: copy, withObjects: true, folders }));
+    store.changeRows(copy, [
+      { destination: 'a', row: null },
+      { destination: 'aa', row: null },
+      { destination: 'b', row: row('b', { stated_size: 7, locator: 'http://origin/release-2/b' }) },
+      { destination: 'd', row: row('d', { stated_size: 9, locator: 'http://origin/release-2/d' }) },
+    ]);
+    const rows = await collect(store.rows(copy, 'all'));
+    expect(rows.map(({ destination, locator, blake3 }) => [destination, locator, blake3])).toEqual([
+      ['b', 'http://origin/release-2/b', null],
+      ['c', 'http://origin/release-2/c', two],
+      ['d', 'http://origin/release-2/d', null],
+    ]);
+    expect(store.complete(copy, 'f')).toMatchObject({ entry_count: 3, stated_bytes: 21 });
+    const registry = createObjectRegistry(database);
+    registry.record({ blake3: two, size: 5, crc64: '1' as Crc64Decimal, blocks: null }, 1);
+    store.forgetDamaged(copy);
+    expect(store.unresolved(copy).entries).toBe(2);
+    registry.markDamaged(two);
+    store.forgetDamaged(copy);
+    expect(store.unresolved(copy).entries).toBe(3);
+    expect(store.unresolved(revision).entries).toBe(0);
   });
 
   test('only revisions without a user are unreferenced', () => {

@@ -12,6 +12,14 @@ import type { Distribution } from '../../../src/contract/schemas/answers/distrib
 import type { Health } from '../../../src/contract/schemas/answers/health.ts';
 import { RELEASE_ROW_EXAMPLE } from '../../../src/contract/schemas/answers/release-row.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
+import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
+import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
+import { systemClock } from '../../../src/platform/process/clock.ts';
+import { createDifferences } from '../../../src/server/public/distribution/differences.ts';
+import type { ManifestIndex } from '../../../src/snapshot/manifest/manifest-index.ts';
+import { loadManifest } from '../../../src/snapshot/manifest/manifest-loader.ts';
+import { openWriterAt } from '../../support/open-writer.ts';
+import { sampleEntry, sampleHeader, sortEntries } from '../../support/sample-entries.ts';
 import { startTestServer, type TestServer } from '../../support/start-test-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { until } from '../../support/until.ts';
@@ -47,6 +55,16 @@ async function ready(
     return true;
   }, 5_000);
   return { ...server, official };
+}
+
+const SIGNAL = new AbortController().signal;
+
+async function indexOf(entries: readonly ManifestEntry[]): Promise<ManifestIndex> {
+  const root = await temporaryDirectory();
+  const writer = await openWriterAt({ root, failpoints: noFailpoints, clock: systemClock });
+  const sorted = sortEntries(entries);
+  const { snapshotId } = await writer.writeManifest('t', sampleHeader(sorted), sorted);
+  return (await loadManifest({ root, snapshotId, checkObjects: false })).index;
 }
 
 /** Requests a path and checks the answer against the contract of its operation. */
@@ -319,6 +337,78 @@ describe('/v1/distribution', () => {
     await server.parts.room.serving.recheck();
     expect((await ask(server, 'getReadiness')).status).toBe(200);
     expect((await ask(server, 'getDistribution', '?destination=TableBundles%2FExcel.zip')).status).toBe(200);
+  });
+
+  it('gives only what differs from a snapshot that it still serves, in pages, and otherwise all entries', async () => {
+    const server = await startTestServer({ refresh: false });
+    const names = Array.from({ length: 20 }, (_, at) => `files/${at}`);
+    const before = Object.fromEntries([...names, 'gone', 'gone too'].map((name) => [name, name]));
+    const after = { ...Object.fromEntries(names.map((name) => [name, name])), added: 'a', 'files/3': 'b' };
+    const { store } = server;
+    const [older, official] = [
+      await store.addRelease({ releaseId: 'r1', files: before }),
+      await store.addRelease({ releaseId: 'r2', files: after, document: SERVER_INFO }),
+    ];
+    const retained = { ...older, channel: 'official' as const, retained_until: now() + 3600 };
+    server.daemon.setEnvelope(store.attest({ version: 1, issuedAt: now(), official, retained: [retained] }));
+    server.parts.room.refresher.start();
+    await until(() => server.parts.room.serving.state().byReleaseId.size === 2, 5_000);
+    const page = async (query: string): Promise<Distribution> =>
+      (await ask(server, 'getDistribution', query)).body;
+
+    const since = `since=${older.snapshot_id}`;
+    const pages = [await page(`?${since}&limit=3`), await page(`?${since}&limit=3&offset=3`)];
+    const places = pages.map(({ total, offset, limit, next_offset: next }) => [total, offset, limit, next]);
+    expect(places).toEqual([
+      [4, 0, 3, 3],
+      [4, 3, 3, null],
+    ]);
+    expect(pages.map(({ items }) => items.map(({ destination }) => destination))).toEqual([
+      ['added', 'files/3'],
+      [],
+    ]);
+    expect(pages.map(({ removed }) => removed)).toEqual([['gone'], ['gone too']]);
+    expect(pages.map(({ since: from, snapshot_id: of }) => [from, of])).toEqual(
+      Array.from({ length: 2 }, () => [older.snapshot_id, official.snapshot_id]),
+    );
+    expect([pages[0]?.header?.entry_count, pages[0]?.server_info]).toEqual([21, SERVER_INFO]);
+    expect(await page(`?${since}&offset=9`)).toMatchObject({ items: [], removed: [], next_offset: null });
+    expect(await page(`?since=${official.snapshot_id}`)).toMatchObject({ total: 0, items: [], removed: [] });
+    // Back to the older one.
+    expect(await page(`?release_id=r1&since=${official.snapshot_id}`)).toMatchObject({
+      total: 4,
+      removed: ['added'],
+    });
+
+    const unknown = await page(`?since=blake3:${'0'.repeat(64)}`);
+    expect([unknown.since, unknown.removed, unknown.total]).toEqual([undefined, undefined, 21]);
+    server.daemon.setEnvelope(store.attest({ version: 2, issuedAt: now(), official }));
+    await until(async () => (await page(`?${since}`)).total === 21);
+    for (const hostile of ['', 'r1', 'blake3:', `blake3:${'A'.repeat(64)}`, 'a'.repeat(9000), '%00']) {
+      const { status, body } = await ask(server, 'getDistribution', `?since=${hostile}`);
+      expect([status, (body as Problem).errors]).toMatchObject([400, [{ pointer: 'since' }]]);
+    }
+  });
+
+  it('compares two manifests once for all who wait, and stops when all have left', async () => {
+    const differences = createDifferences();
+    const entries = Array.from({ length: 20_000 }, (_, at) => sampleEntry(`file ${at}`, { size: 1 }));
+    const [from, to] = [await indexOf(entries.slice(0, -1)), await indexOf(entries)];
+    const [staying, leaving] = [new AbortController(), new AbortController()];
+    const both = [staying, leaving].map(async ({ signal }) => await differences.between(from, to, signal));
+    leaving.abort(new Error('it left'));
+    const [kept, gone] = await Promise.allSettled(both);
+    expect(gone).toMatchObject({ status: 'rejected', reason: { message: 'it left' } });
+    expect(kept).toMatchObject({ status: 'fulfilled', value: { length: 1 } });
+    const known = await differences.between(from, to, SIGNAL);
+    expect(kept?.status === 'fulfilled' && kept.value === known).toBe(true);
+
+    const alone = new AbortController();
+    const left = differences.between(to, from, alone.signal);
+    alone.abort(new Error('it left, too'));
+    await expect(left).rejects.toThrow('it left, too');
+    // The next one begins again.
+    expect(await differences.between(to, from, SIGNAL)).toHaveLength(1);
   });
 
   it('asks the daemon about a release that is not served, and reports when it cannot', async () => {

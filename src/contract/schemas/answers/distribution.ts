@@ -84,6 +84,15 @@ const ManifestHeaderSchema = z
 /** `/v1/distribution`. */
 export const DistributionAnswer = answer(
   ResourcesAnswer.schema.extend({
+    since: SnapshotIdSchema.describe(
+      'Only in a page of a difference: the snapshot from which this release differs by `items` and `removed`. `total` and the offsets count these.',
+    ).optional(),
+    removed: z
+      .array(z.string())
+      .describe(
+        'Only with `since`: the destinations of this page that the release no longer has, in byte order.',
+      )
+      .optional(),
     release: ReleaseSummarySchema,
     distribution: VerdictSchema,
     header: ManifestHeaderSchema.optional().describe(
@@ -108,6 +117,8 @@ export const DistributionAnswer = answer(
   }),
   {
     ...ResourcesAnswer.example,
+    since: `blake3:${'0'.repeat(64)}`,
+    removed: ['TableBundles/Old.zip'],
     release: RELEASE_SUMMARY_EXAMPLE,
     distribution: VERDICT_EXAMPLE,
     header: {

@@ -12,10 +12,12 @@ import { jsonAnswer, NO_CACHE } from '../../http/answer.ts';
 import { requireCurrent } from '../../http/not-distributable.ts';
 import { publicRoute, type PublicRoute } from '../../http/public-route.ts';
 import type { ServedRelease, Serving } from '../../serving/serving.ts';
+import { changesOf } from '../../../snapshot/manifest/compare-manifests.ts';
 import { readVerifiedDocument } from '../../serving/verified-document.ts';
 import type { PublicParts } from '../public-parts.ts';
 import { renderHealth, renderRelease } from '../release/release-body.ts';
 import { listReleases } from '../release/release-lookup.ts';
+import { createDifferences, type Differences } from './differences.ts';
 import { createRevalidator, type Revalidate } from './revalidator.ts';
 
 type Selection = z.infer<typeof PUBLIC_OPERATIONS.getDistribution.query>;
@@ -28,6 +30,7 @@ export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
     pool,
     concurrency: config.limits.revalidations,
   });
+  const differences = createDifferences();
   return [
     publicRoute(
       PUBLIC_OPERATIONS.listResources,
@@ -43,7 +46,7 @@ export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
         const release = await selectRelease(parts, query, signal);
         const { page, revalidated } =
           query.destination === undefined
-            ? { page: cutPage(release, query), revalidated: undefined }
+            ? { page: await pageOf(parts, differences, release, query, signal), revalidated: undefined }
             : await revalidateEntry(parts, revalidate, release, query.destination);
         const first = isFirstPage(query) ? await firstPageOf(parts, release) : {};
         const verdict = serving.verdict(release.channel);
@@ -170,6 +173,38 @@ function cutPage(
     limit,
     next_offset: end < index.length ? end : null,
     items: [...index.entries(offset, limit)],
+  };
+}
+
+/**
+ * A page of the difference from the snapshot that the client has. It gets the whole manifest instead when that snapshot is not served
+ * any longer, and when the difference is large. What the difference is from was public, too.
+ */
+async function pageOf(
+  { serving }: PublicParts,
+  differences: Differences,
+  release: ServedRelease,
+  query: Selection,
+  signal: AbortSignal,
+): Promise<ResourcesPage & Pick<Distribution, 'since' | 'removed'>> {
+  const { since, offset, limit } = query;
+  const known = [...serving.state().byReleaseId.values()].find(({ snapshotId }) => snapshotId === since);
+  if (known === undefined) return cutPage(release, query);
+  const [from, to] = [known.index, release.index];
+  const difference = await differences.between(from, to, signal);
+  if (difference === null) return cutPage(release, query);
+  // The release may have been withdrawn while the manifests were compared.
+  requireServable(serving, release);
+  const changes = changesOf(difference, { from, to }, query);
+  const end = Math.min(difference.length, offset + limit);
+  return {
+    ...cutPage(release, { offset, limit: 0 }),
+    since: known.snapshotId,
+    total: difference.length,
+    limit,
+    next_offset: end < difference.length ? end : null,
+    items: changes.flatMap(({ entry }) => (entry === null ? [] : [entry])),
+    removed: changes.flatMap(({ destination, entry }) => (entry === null ? [destination] : [])),
   };
 }
 
