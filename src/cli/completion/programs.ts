@@ -9,6 +9,7 @@ export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
   ['export', 'writes a release into one file, for a machine without a network or a registry'],
   ['import', 'checks a bundle of export, and hands it to the daemon that takes its releases from bundles'],
   ['keygen', 'creates a signing key'],
+  ['manifest', 'lists the files of a folder, so that it can be an upstream on any web server or bucket'],
   ['parse', 'shows the text units of a file or a release folder offline'],
   ['restore', 'puts databases of a backup into the data folder of a daemon that does not run'],
   ['verify', 'checks a snapshot volume offline, or a running Slipway from outside'],
