@@ -39,11 +39,12 @@ async function main(): Promise<number> {
       return await runDev(args, { ...io, clock: systemClock, programDirectory, problemsOfRules, signal });
     }
     case 'export':
-      return await (await import('./compose/bundle.ts')).exportBundle(args, signal);
     case 'import':
-      return await (await import('./compose/bundle.ts')).importBundle(args, signal);
+      return await (await import('./compose/bundle.ts')).runBundleCommand(command, args, signal);
     case 'keygen':
       return await (await import('../src/cli/keygen/keygen.ts')).runKeygen(args, io);
+    case 'manifest':
+      return await (await import('./compose/manifest.ts')).writeManifest(args, signal);
     case 'parse': {
       const { runParse } = await import('../src/localization/parse/offline/run-parse.ts');
       // Its writes report what is wrong with the output.

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { bucketAdvice } from '../src/upstream/upstream-location.ts';
 import { failure, success, type Result } from '../src/domain/result.ts';
 
 /** Where the releases come from. */
@@ -55,7 +56,7 @@ function parseUrl(text: string, place: string): Result<URL, string> {
   if (!URL.canParse(place)) return failure(`--upstream ${text}: not a valid URL`);
   const url = new URL(place);
   if (url.protocol === 'http:' || url.protocol === 'https:') return success(url);
-  return failure(`--upstream ${text}: use a folder or an http(s) URL`);
+  return failure(`--upstream ${text}: ${bucketAdvice(place) ?? 'use a folder or an http(s) URL'}`);
 }
 
 function parseOrigin(url: URL, keys: string): Result<DevUpstream, string> {

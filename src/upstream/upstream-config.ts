@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { SERVER_INFO_FILE } from '../contract/formats/release-file-format.ts';
 import { CHANNELS } from '../domain/release/channel.ts';
 import { MANIFEST_MAX_ENTRIES } from '../domain/release/manifest.ts';
 import { globSchema } from '../platform/config/glob-schema.ts';
 import { isAddressRange } from './private-addresses.ts';
-import { redactUrl } from './upstream-location.ts';
+import { bucketAdvice, redactUrl } from './upstream-location.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -15,7 +16,8 @@ const fileName = z
 
 /** An absolute http(s) URL without query and fragment; userinfo is allowed and is never logged. */
 const rootUrl = z.string().refine(isRootUrl, {
-  message: 'must be an absolute http:// or https:// URL without query and fragment',
+  error: ({ input }) =>
+    bucketAdvice(String(input)) ?? 'must be an absolute http:// or https:// URL without query and fragment',
 });
 
 const directorySection = z
@@ -27,7 +29,7 @@ const directorySection = z
       .optional()
       .describe('Release id to use instead of the one in release.json or the one derived from the listing.'),
     serverInfoFile: fileName
-      .default('server-info.json')
+      .default(SERVER_INFO_FILE)
       .describe(
         'Name of the server-info document at the root; it belongs to the release but is not an entry.',
       ),

@@ -60,6 +60,27 @@ export function redactUrl(text: string): string {
   return shown.length > 300 ? `${shown.slice(0, 299)}…` : shown;
 }
 
+/** URLs of object stores, which only their own programs read. */
+const BUCKET = /^(s3|gs|az|r2|b2):\/\/([^/?#\s]+)(\/[^?#\s]*)?$/i;
+
+/**
+ * Says how a bucket can be an upstream.
+ *
+ * @param text such as `s3://bucket/folder`
+ * @returns what to use instead, in one sentence; `null` when the text names no bucket
+ */
+export function bucketAdvice(text: string): string | null {
+  const [, scheme, bucket, path = '/'] = BUCKET.exec(text) ?? [];
+  if (scheme === undefined || bucket === undefined) return null;
+  const folder = path.replace(/\/*$/, '/');
+  return (
+    `a bucket is read over HTTP: use the HTTPS URL of a public one (for S3 such as https://${bucket}.s3.REGION.amazonaws.com${folder}), ` +
+    'name presigned URLs in its release.json, or let rclone serve a private one beside the daemon ' +
+    `(rclone serve http REMOTE:${bucket}${folder} --read-only --addr 127.0.0.1:8081) and use http://127.0.0.1:8081/; ` +
+    'docs/how-to/folders-and-buckets.md has the steps'
+  );
+}
+
 /** Quotes untrusted text for a message: JSON escapes, no control characters, at most 200 characters. */
 export function quoteText(text: string): string {
   const shown = text.length > 200 ? `${text.slice(0, 199)}…` : text;

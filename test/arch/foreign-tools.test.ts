@@ -39,6 +39,8 @@ it.each([
   ['hey-api (openapi-ts)', npmVersion('scripts/client-tools/package.json', '@hey-api/openapi-ts')],
   ['openapi-python-client', pipVersion('scripts/client-tools/requirements.in', 'openapi-python-client')],
   ['Schemathesis', pipVersion('scripts/fuzz-tools/requirements.in', 'schemathesis')],
+  ['moto', pipVersion('scripts/s3-tools/requirements.in', 'moto\\[s3\\]')],
+  ['AWS CLI', pipVersion('scripts/s3-tools/requirements.in', 'awscli')],
   ['UnityPy', pipVersion('scripts/unity-tools/requirements.in', 'UnityPy')],
   ['translate-toolkit', pipVersion('scripts/translation-tools/requirements.in', 'translate-toolkit')],
 ])('the page about foreign tools has the version of %s that the tests run', (tool, version) => {

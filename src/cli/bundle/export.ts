@@ -1,4 +1,7 @@
 import { lstat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { RELEASE_FILE } from '../../contract/formats/release-file-format.ts';
+import { STATIC_MIRROR_FILE } from '../../contract/formats/static-mirror-format.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { fillFileDurably } from '../../platform/files/files.ts';
@@ -6,9 +9,12 @@ import { textBytes } from '../../domain/text-bytes.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { planExport, type ExportPlan } from '../../mirror/bundle/export-plan.ts';
 import { writeBundle, type WriteBytes } from '../../mirror/bundle/write-bundle.ts';
+import { planStaticMirror } from '../../mirror/static/static-plan.ts';
+import { writeStaticMirror } from '../../mirror/static/write-static-mirror.ts';
+import { createHashPool } from '../../platform/hashing/hash-pool.ts';
 import { ObjectFault } from '../../snapshot/objects/object-fault.ts';
 import { countText } from '../../domain/count-text.ts';
-import { createProgressDisplay } from '../output/progress-display.ts';
+import { createProgressDisplay, withProgress } from '../output/progress-display.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { BUNDLE_EXITS, type BundleIo } from './bundle-io.ts';
 import { EXPORT_USAGE, parseExportOptions, type ExportOptions } from './export-options.ts';
@@ -17,7 +23,7 @@ import { findStore } from './find-store.ts';
 type Output = <T>(run: (write: WriteBytes) => Promise<T>) => Promise<T>;
 
 /**
- * Runs `slipway export`: writes a release of a snapshot volume into one file.
+ * Runs `slipway export`: writes a release of a snapshot volume into one file, or as plain files into a folder.
  *
  * @param argv the command line after `export`
  * @returns the exit code
@@ -33,13 +39,43 @@ export async function runExport(argv: readonly string[], io: BundleIo): Promise<
     return BUNDLE_EXITS.ok;
   }
   try {
-    const done = await exportRelease(options.value, io);
+    const { format } = options.value;
+    const done = await (format === 'files' ? exportFiles : exportRelease)(options.value, io);
     const text = io.stdout;
     (options.value.output === '-' ? io.stderr : text).write(done);
     return BUNDLE_EXITS.ok;
   } catch (error) {
     io.stderr.write(`slipway export: ${io.signal.aborted ? 'interrupted' : reason(error)}\n`);
     return BUNDLE_EXITS.failed;
+  }
+}
+
+async function exportFiles({ releaseId, data, output }: ExportOptions, io: BundleIo): Promise<string> {
+  const { signal } = io;
+  const plan = await planStaticMirror(await findStore(data), releaseId, signal);
+  const { release, index } = plan;
+  const bytes = index.header.total_bytes;
+  const pool = createHashPool({ threads: availableParallelism() });
+  try {
+    const added = await withProgress(io, async (display) => {
+      const onProgress = (done: number): void => {
+        display.show(renderProgress({ done, total: bytes, unit: 'bytes', phase: 'export' }));
+      };
+      return await writeStaticMirror({ plan, directory: output, pool, onProgress, signal });
+    });
+    const all = `${countText(index.length, 'file')}, ${textBytes(bytes)}`;
+    return (
+      `${release.channel} release ${release.release_id} is in ${output}: ${all}; ${countText(added.files, 'file')} added, ${textBytes(added.bytes)}\n` +
+      `upload ${RELEASE_FILE} and ${STATIC_MIRROR_FILE} after the others: docs/how-to/folders-and-buckets.md has the commands\n`
+    );
+  } catch (error) {
+    if (!NO_SPACE.has(errorCode(error))) throw error;
+    throw new Error(
+      `${output} is not complete: its disk is full, and the release takes ${textBytes(bytes)}; free space there, and run the export again, which continues`,
+      { cause: error },
+    );
+  } finally {
+    await pool.close();
   }
 }
 

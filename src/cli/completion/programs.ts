@@ -6,12 +6,13 @@ export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
   ['completion', 'prints a script that completes words in bash, zsh or fish'],
   ['ctl', 'operates a running service: status, releases, tasks, logs, actions'],
   ['dev', 'starts the daemon and the server on a demo release'],
-  ['export', 'writes a release into one file, for a machine without a network or a registry'],
+  ['export', 'writes a release into one file for an air gap or a registry, or as plain files for a bucket'],
   ['import', 'checks a bundle of export, and hands it to the daemon that takes its releases from bundles'],
   ['keygen', 'creates a signing key'],
+  ['manifest', 'lists the files of a folder, so that it can be an upstream on any web server or bucket'],
   ['parse', 'shows the text units of a file or a release folder offline'],
   ['restore', 'puts databases of a backup into the data folder of a daemon that does not run'],
-  ['verify', 'checks a snapshot volume offline, or a running Slipway from outside'],
+  ['verify', 'checks a snapshot volume offline, or a running Slipway or a static mirror from outside'],
 ];
 
 /** The text of `slipway --help`. */

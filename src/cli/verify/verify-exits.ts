@@ -7,9 +7,27 @@ export const VERIFY_EXITS = {
   usage: 2,
   /** All that was checked is sound, and something could not be checked. */
   incomplete: 3,
-  /** A mirror is not a Slipway, gave no attestation or serves no release, so no file could be checked; or `--timeout` expired. */
+  /** A mirror gave no attestation or withholds a release, so files could not be checked; or `--timeout` expired. */
   unchecked: 4,
 } as const;
+
+/** What each exit code means, for the help; `docs/how-to/check-a-mirror.md` has the same. */
+export const VERIFY_EXIT_MEANINGS: ReadonlyArray<readonly [string, string]> = [
+  [String(VERIFY_EXITS.ok), 'everything that was checked is sound'],
+  [
+    String(VERIFY_EXITS.damaged),
+    'something is damaged or missing, the attestation is not acceptable, the mirror of --against has another release, or the volume cannot be read',
+  ],
+  [String(VERIFY_EXITS.usage), 'wrong arguments'],
+  [
+    String(VERIFY_EXITS.incomplete),
+    'all that was checked is sound, but a localized release could not be compared with its base, or a mirror with --against',
+  ],
+  [
+    String(VERIFY_EXITS.unchecked),
+    'a mirror could not be checked: it does not answer, is neither a Slipway nor a static mirror, refuses the request, has no attestation yet, serves no release or withholds one now, or --timeout expired; damage found before gives 1',
+  ],
+];
 
 /** The exit code of a report that has an attestation to go by. */
 export function exitCodeOf({
@@ -29,6 +47,7 @@ export function exitCodeOf({
  */
 export function exitCodeOfMirror(report: MirrorReport): number {
   if (report.attestation.status === 'not_checked') return VERIFY_EXITS.unchecked;
-  const isUnchecked = report.timed_out || report.releases.length === 0;
+  const isWithheld = report.releases.some(({ withheld }) => withheld !== null);
+  const isUnchecked = report.timed_out || isWithheld || report.releases.length === 0;
   return report.sound && isUnchecked ? VERIFY_EXITS.unchecked : exitCodeOf(report);
 }

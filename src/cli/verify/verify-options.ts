@@ -1,6 +1,8 @@
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { helpColumns } from '../../platform/terminal/help-columns.ts';
 import { parseOptions } from '../../platform/terminal/parse-options.ts';
+import { VERIFY_EXIT_MEANINGS } from './verify-exits.ts';
 
 /** The options of `slipway verify --url`. */
 export interface MirrorVerifyOptions {
@@ -42,27 +44,26 @@ Checks a snapshot volume offline: FORMAT, the attestation, every release record 
 of every object and every block, and that a localized release has the files of its base wherever its
 manifest does not mark them as patched. DIR is the volume, or the data folder of make run. Changes nothing.
 
-With --url: checks a running Slipway from outside, by its public interface alone: the signature of its
-attestation, the manifest of each current release, and the bytes of every file.
+With --url: checks a running Slipway from outside, by its public interface alone, or a static mirror that
+slipway export --format files wrote: the signature of its attestation, the manifest of each current
+release, and the bytes of every file. It also says what a sound result does not show.
 
   --release ID         checks only this release; the base of a localized one is read for the comparison
   --keys FILE_OR_DIR   also verifies the signature of the attestation with these public keys; may be repeated
   --quick              compares presence and sizes of objects, but does not read them
-  --url URL            the base URL of the Slipway to check from outside
+  --url URL            the base URL of the Slipway or the static mirror to check from outside
   --token-file FILE    file with the token that it wants on its public routes; without it
                        SLIPWAY_VERIFY_TOKEN_FILE, else the token in SLIPWAY_VERIFY_TOKEN
   --sample N           reads N files of each release, chosen at random, instead of all
   --timeout SECONDS    time limit for the whole check of a mirror; without it, only each file has one
-  --against URL        also compares with this Slipway: both must have the same current releases
+  --against URL        also compares with this Slipway: both must have the same current releases; without it,
+                       a mirror that has fallen behind is sound
   --against-token-file FILE
                        file with the token of that one, which gets no other
   -o, --output FORMAT  "text" (default), or "json"; --json is the same as -o json
 
-Ends with 0 when all is sound, 1 when damage was found or the volume cannot be read, 2 for wrong arguments,
-3 when all is sound but a localized release could not be compared with its base, or a mirror with the URL
-of --against, and 4 when a mirror could not be checked because it does not answer, is not a Slipway, gives
-no attestation, serves no release now, or took longer than --timeout; damage that was found until then gives 1.
-`;
+Exit codes:
+${helpColumns(VERIFY_EXIT_MEANINGS)}`;
 
 /**
  * Reads the command line after `verify`.

@@ -43,11 +43,10 @@ const MAX_THREADS = 8;
 const MIRROR_CONNECTIONS = 8;
 
 /**
- * Runs `slipway verify`: checks a snapshot volume offline, or a running Slipway from outside.
+ * Runs `slipway verify`: checks a snapshot volume offline, or a running Slipway or a static mirror from outside.
  *
  * @param argv the command line after `verify`
- * @returns the exit code: 0 when everything is sound, 1 when damage was found or the volume cannot be read, 2 for wrong
- *   arguments, 3 when something could not be compared and all else is sound, 4 when a mirror could not be checked
+ * @returns one of {@link VERIFY_EXITS}
  */
 export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<number> {
   const parsed = parseVerifyOptions(argv);

@@ -10,16 +10,11 @@ import {
   type NamedSnapshot,
   type ObjectListHeader,
 } from '../../contract/formats/bundle-format.ts';
-import { parseManifestEntry, parseManifestHeader } from '../../contract/formats/manifest-format.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import {
-  MANIFEST_MAX_LINE_BYTES,
-  type ManifestEntry,
-  type ManifestHeader,
-} from '../../domain/release/manifest.ts';
 import type { Result } from '../../domain/result.ts';
 import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { checkedBlob, linesOf, readBlob, type BlobReader } from './blob-reader.ts';
+import { readManifestText } from '../manifest-text.ts';
 import { BundleError } from './bundle-error.ts';
 
 /** A bundle whose lists were read and have the digests that its image manifest names. Its signature was not looked at. */
@@ -99,12 +94,6 @@ async function readObjectList(
   return { header, objects, offsets };
 }
 
-interface BundledManifest {
-  readonly header: ManifestHeader;
-  /** Iterate once. Nothing of it counts before its digest was compared. */
-  readonly pages: AsyncGenerator<readonly ManifestEntry[], void>;
-}
-
 /**
  * Begins to read the release manifest of a bundle.
  *
@@ -113,28 +102,9 @@ interface BundledManifest {
 export async function readBundledManifest(
   { reader, layers }: Bundle,
   signal: AbortSignal,
-): Promise<BundledManifest> {
+): ReturnType<typeof readManifestText> {
   const { manifest } = layers;
-  const lines = linesOf(
-    reader.read(manifest, 0, manifest.size, signal),
-    MANIFEST_MAX_LINE_BYTES,
-    reader.label,
-  );
-  const first = await lines.next();
-  const [line = '', ...rest] = first.done === true ? [] : first.value;
-  const header = accept(parseManifestHeader(line), reader.label);
-  return { header, pages: readPages(rest, lines, reader.label) };
-}
-
-async function* readPages(
-  first: readonly string[],
-  lines: AsyncIterable<readonly string[]>,
-  label: string,
-): AsyncGenerator<readonly ManifestEntry[], void> {
-  const entries = (page: readonly string[]): ManifestEntry[] =>
-    page.map((line) => accept(parseManifestEntry(line), label));
-  yield entries(first);
-  for await (const page of lines) yield entries(page);
+  return await readManifestText(reader.read(manifest, 0, manifest.size, signal), reader.label);
 }
 
 interface PackRange {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { TrustedKey } from '../../attestation/keys.ts';
 import { verifyEnvelope } from '../../attestation/verify.ts';
 import { OCI_EMPTY_CONFIG } from '../../contract/formats/bundle-format.ts';
-import { CHANNELS } from '../../domain/release/channel.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { AttestationStatement, AttestedRelease } from '../../domain/verdict/attestation.ts';
+import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { ManifestEntry } from '../../domain/release/manifest.ts';
 import { createBlake3 } from '../../platform/hashing/blake3.ts';
 import { ENTRY_STATUSES } from '../../snapshot/objects/object-ledger.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { SourceRelease } from '../attested-source.ts';
+import { authorizedRelease } from '../authorized-release.ts';
 import { MirrorError } from '../mirror-error.ts';
 import { readManifest } from '../read-manifest.ts';
 import { readBlob } from './blob-reader.ts';
@@ -50,14 +50,8 @@ export async function checkBundle(bundle: Bundle, options: BundleCheckOptions): 
 }
 
 function releaseOf({ reader, snapshotId }: Bundle, statement: AttestationStatement): SourceRelease {
-  const matches = (attested: AttestedRelease | null): attested is AttestedRelease =>
-    attested?.snapshot_id === snapshotId && attested.result === 'PASSED';
-  for (const channel of CHANNELS) {
-    const attested = statement[channel];
-    if (matches(attested)) return { channel, attested };
-  }
-  const retained = statement.retained.find(matches);
-  if (retained !== undefined) return { channel: retained.channel, attested: retained };
+  const release = authorizedRelease(statement, snapshotId);
+  if (release !== null) return release;
   throw new BundleError(
     `${reader.label}: its attestation does not authorize the release in it (${snapshotId})`,
   );

@@ -42,3 +42,40 @@ export async function forEachConcurrently<Item>(
 function rethrow(failure: { readonly error: unknown } | null): void {
   if (failure !== null) throw failure.error;
 }
+
+/**
+ * Works on items with at most `ahead` begun at a time, and gives the results in the order of the items. Items after a slow one are worked on
+ * meanwhile, and their results wait.
+ *
+ * @param work given the item and a signal that is also aborted when the iteration ends
+ * @throws what the first failing item in the order threw, after the work in progress has ended; or the signal's reason
+ */
+export async function* mapInOrder<Item, Found>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  ahead: number,
+  signal: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<Found>,
+): AsyncGenerator<Found, void> {
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
+  const begun: Array<Promise<Found>> = [];
+  const next = async (): Promise<Found> => {
+    const found = await begun[0];
+    void begun.shift();
+    signal.throwIfAborted();
+    return found as Found;
+  };
+  try {
+    for await (const item of items) {
+      const one = work(item, either);
+      // It is looked at in its turn.
+      void one.catch(() => undefined);
+      begun.push(one);
+      if (begun.length >= ahead) yield await next();
+    }
+    while (begun.length > 0) yield await next();
+  } finally {
+    ended.abort();
+    await Promise.allSettled(begun);
+  }
+}

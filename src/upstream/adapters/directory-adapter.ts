@@ -1,29 +1,24 @@
-import { open, opendir, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { APP_VERSION_PATTERN, RELEASE_FILE } from '../../contract/formats/release-file-format.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { blake3Hex, createBlake3 } from '../../platform/hashing/blake3.ts';
-import { parseSmallJson } from '../catalog-readers/catalog-document.ts';
+import { boundDocument, readCatalogMembers } from '../catalog-readers/catalog-document.ts';
 import { openDirectoryEntry } from './directory-entry.ts';
 import { failureOfFile, walkTree, type TreeFile, type WalkRules } from './directory-walk.ts';
+import { openOptional, readOptional, resolveTreeRoot } from './tree-files.ts';
 import { emptyCatalog, invalidEntry, tooManyEntries } from '../entry-rules.ts';
 import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { checkServerInfo } from '../http/http-documents.ts';
 import type { DirectoryConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText } from '../upstream-location.ts';
 import { createFingerprint, UpstreamError, type UpstreamAdapter, type UpstreamEntry } from '../upstream.ts';
-import { OPEN_REGULAR } from '../../platform/files/open-regular.ts';
-
-const RELEASE_FILE = 'release.json';
-const RELEASE_FILE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** Other members are left alone: a tree that is also served to the `manifest` kind lists its entries here. */
 const releaseFileSchema = z.object({
   release_id: z.string(),
-  app_version: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,64}$/)
-    .nullish(),
+  app_version: z.string().regex(APP_VERSION_PATTERN).nullish(),
 });
 
 /**
@@ -52,11 +47,11 @@ export function createDirectoryAdapter(
       }
     },
     fetchCatalog: async (previousEtag, signal) => {
-      const root = await resolveRoot(section.path);
-      const releaseFile = await readOptional(join(root, RELEASE_FILE), RELEASE_FILE_MAX_BYTES);
+      const root = await resolveTreeRoot(section.path, 'upstream.directory.path');
+      const stated = await readReleaseFile(join(root, RELEASE_FILE), configuration.maxCatalogBytes);
       const serverInfo = await readOptional(join(root, section.serverInfoFile), SERVER_INFO_MAX_BYTES);
       if (serverInfo !== null) checkServerInfo(serverInfo, section.serverInfoFile);
-      const listing = createListing(releaseFile);
+      const listing = createListing(stated?.digest ?? null);
       for await (const file of walkTree(root, rules, signal)) {
         listing.add(file);
         if (listing.count() > maxEntries) throw tooManyEntries(section.path, maxEntries);
@@ -67,7 +62,6 @@ export function createDirectoryAdapter(
         serverInfo === null ? digest : blake3Hex(Buffer.from(`${digest}\n${blake3Hex(serverInfo)}`));
       const etag = `"${fingerprint}${section.releaseId === undefined ? '' : `-${section.releaseId}`}"`;
       if (etag === previousEtag) return null;
-      const stated = readReleaseFile(releaseFile);
       const releaseId = chooseReleaseId(
         section.releaseId ?? stated?.release_id ?? `dir-${digest.slice(0, 16)}`,
       );
@@ -76,7 +70,7 @@ export function createDirectoryAdapter(
         appVersion: stated?.app_version ?? null,
         serverInfo,
         etag,
-        ...readTree({ root, rules, releaseFile, digest, fingerprint }),
+        ...readTree({ root, rules, releaseFileDigest: stated?.digest ?? null, digest, fingerprint }),
       };
     },
     open: async (entry, resume, signal) => openDirectoryEntry(entry, resume, signal),
@@ -87,7 +81,7 @@ export function createDirectoryAdapter(
 interface Tree {
   readonly root: string;
   readonly rules: WalkRules;
-  readonly releaseFile: Uint8Array | null;
+  readonly releaseFileDigest: string | null;
   readonly digest: string;
   readonly fingerprint: string;
 }
@@ -96,7 +90,7 @@ function readTree(tree: Tree) {
   const fingerprint = createFingerprint();
   return {
     async *entries(signal: AbortSignal): AsyncGenerator<UpstreamEntry, void> {
-      const listing = createListing(tree.releaseFile);
+      const listing = createListing(tree.releaseFileDigest);
       for await (const file of walkTree(tree.root, tree.rules, signal)) {
         listing.add(file);
         yield {
@@ -121,7 +115,7 @@ function readTree(tree: Tree) {
  * Digests what identifies the release of a tree: the release file, then destination, size and modification time of each
  * file. The server-info document is left out, because a release keeps its id when only the document changes.
  */
-function createListing(releaseFile: Uint8Array | null): {
+function createListing(releaseFileDigest: string | null): {
   add(file: TreeFile): void;
   count(): number;
   digest(): string;
@@ -129,8 +123,7 @@ function createListing(releaseFile: Uint8Array | null): {
   const hash = createBlake3();
   let count = 0;
   let pending: string[] = [];
-  hash.update(Buffer.from(`${releaseFile?.length ?? 'none'}\n`));
-  if (releaseFile !== null) hash.update(releaseFile);
+  hash.update(Buffer.from(`${releaseFileDigest ?? 'none'}\n`));
   const flush = (): void => {
     hash.update(Buffer.from(pending.join('')));
     pending = [];
@@ -149,54 +142,36 @@ function createListing(releaseFile: Uint8Array | null): {
   };
 }
 
-async function resolveRoot(path: string): Promise<string> {
-  let root: string;
-  try {
-    root = await realpath(path);
-    if ((await stat(root)).isDirectory()) return root;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new UpstreamError(
-      'upstream_unreachable',
-      `${quoteText(path)} cannot be read (${code}): check upstream.directory.path and that it is mounted`,
-      { retryable: true, cause: error },
-    );
-  }
-  throw invalidEntry(quoteText(path), 'upstream.directory.path must name a directory');
+interface StatedRelease extends z.output<typeof releaseFileSchema> {
+  /** BLAKE3 of the whole file. */
+  readonly digest: string;
 }
 
-async function readOptional(path: string, maxBytes: number): Promise<Buffer | null> {
-  let handle: FileHandle;
+/** Reads the release file, which lists as many entries as the tree has files when it is also served to the `manifest` kind. */
+async function readReleaseFile(path: string, maxBytes: number): Promise<StatedRelease | null> {
+  const handle = await openOptional(path);
+  if (handle === null) return null;
+  const hash = createBlake3();
+  const values = new Map<string, unknown>();
+  const bound = { maxBytes, setting: 'maxCatalogBytes' } as const;
+  const chunks = handle.createReadStream() as AsyncIterable<Uint8Array>;
   try {
-    handle = await open(path, OPEN_REGULAR);
+    const bytes = boundDocument(chunks, RELEASE_FILE, bound, [hash]);
+    for await (const batch of readCatalogMembers(bytes, RELEASE_FILE, ['entries'], true)) {
+      for (const member of batch) if (member.kind === 'value') values.set(member.key, member.value);
+    }
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT') return null;
-    if (code === 'ELOOP') throw invalidEntry(quoteText(path), 'it must not be a symbolic link');
-    throw failureOfFile(error, path);
-  }
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw invalidEntry(quoteText(path), 'it must be a regular file');
-    if (stats.size > maxBytes) throw invalidEntry(quoteText(path), `it must not exceed ${maxBytes} bytes`);
-    const bytes = Buffer.alloc(stats.size);
-    const { bytesRead } = await handle.read(bytes, 0, stats.size, 0);
-    return bytes.subarray(0, bytesRead);
-  } catch (error) {
+    // A file on disk that ends early does not get longer by asking again.
+    if (error instanceof UpstreamError && error.code === 'upstream_truncated')
+      throw invalidEntry(RELEASE_FILE, error.message);
     throw failureOfFile(error, path);
   } finally {
     await handle.close();
   }
-}
-
-function readReleaseFile(bytes: Buffer | null): z.output<typeof releaseFileSchema> | null {
-  if (bytes === null) return null;
-  const parsed = releaseFileSchema.safeParse(parseSmallJson(bytes, RELEASE_FILE));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw invalidEntry(RELEASE_FILE, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'malformed'}`);
-  }
-  return parsed.data;
+  const parsed = releaseFileSchema.safeParse(Object.fromEntries(values));
+  if (parsed.success) return { ...parsed.data, digest: hash.digest().toString('hex') };
+  const [issue] = parsed.error.issues;
+  throw invalidEntry(RELEASE_FILE, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'malformed'}`);
 }
 
 function chooseReleaseId(text: string): ReleaseId {

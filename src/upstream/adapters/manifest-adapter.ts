@@ -1,3 +1,4 @@
+import { APP_VERSION_PATTERN, RELEASE_FILE } from '../../contract/formats/release-file-format.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { encodePath } from '../../domain/release/encode-path.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
@@ -27,8 +28,6 @@ import {
   type UpstreamEntry,
 } from '../upstream.ts';
 
-const DOCUMENT = 'release.json';
-
 interface ManifestHead {
   readonly releaseId: ReleaseId;
   readonly appVersion: string | null;
@@ -47,22 +46,26 @@ export function createManifestAdapter(
   const location = parseUpstreamLocation(section.url);
   const { allowOtherOrigins } = section;
   const client = createUpstreamHttpClient({ configuration, location, allowOtherOrigins, clock });
-  const documentUrl = `${location.url}/${DOCUMENT}`;
+  const documentUrl = `${location.url}/${RELEASE_FILE}`;
   const rules: ManifestRules = { location, allowOtherOrigins, maxEntries: configuration.maxEntries };
   return {
     kind: 'manifest',
     label: redactUrl(location.url),
-    probe: async (signal) => probeUrl(client, documentUrl, signal),
+    probe: async (signal) => probeUrl(client, documentUrl, signal, explainMissing),
     fetchCatalog: async (previousEtag, signal) => {
-      const answer = await client.send(
-        {
-          method: 'GET',
-          url: documentUrl,
-          headers: previousEtag === null ? {} : { 'if-none-match': previousEtag },
-          accept: previousEtag === null ? [200] : [200, 304],
-        },
-        signal,
-      );
+      const answer = await client
+        .send(
+          {
+            method: 'GET',
+            url: documentUrl,
+            headers: previousEtag === null ? {} : { 'if-none-match': previousEtag },
+            accept: previousEtag === null ? [200] : [200, 304],
+          },
+          signal,
+        )
+        .catch((error: unknown) => {
+          throw explainMissing(error);
+        });
       if (answer.status === 304) {
         answer.discard();
         return null;
@@ -90,6 +93,21 @@ export function createManifestAdapter(
     open: async (entry, resume, signal) => openHttpEntry(client, entry, entry.locator, resume, signal),
     close: async () => client.close(),
   };
+}
+
+/** Says of a document that is not there how it is made. A private bucket answers 403 for what it does not have. */
+function explainMissing(error: unknown): unknown {
+  if (!(error instanceof UpstreamError)) return error;
+  const { code, message } = error;
+  if (code !== 'upstream_not_found' && code !== 'upstream_closed') return error;
+  const isMissing =
+    code === 'upstream_not_found' ? '' : 'if the file is not there (a bucket may answer 403 for it): ';
+  return new UpstreamError(
+    code,
+    `${message}; ${isMissing}an upstream of kind manifest has ${RELEASE_FILE} beside its files: write it with slipway manifest DIR and upload it ` +
+      'after them; a game server is an upstream of kind server-info (make run: the URL of its document, which ends in .json)',
+    { cause: error },
+  );
 }
 
 interface ManifestRules {
@@ -189,7 +207,7 @@ function parseHead(values: ReadonlyMap<string, unknown>, label: string, rules: M
     throw invalidEntry(`${label}: release_id`, why);
   }
   const appVersion = values.get('app_version') ?? null;
-  if (appVersion !== null && (typeof appVersion !== 'string' || !/^[\x21-\x7e]{1,64}$/.test(appVersion))) {
+  if (appVersion !== null && (typeof appVersion !== 'string' || !APP_VERSION_PATTERN.test(appVersion))) {
     throw invalidEntry(`${label}: app_version`, 'it must be 1 to 64 visible ASCII characters');
   }
   const serverInfo = values.get('server_info') ?? null;

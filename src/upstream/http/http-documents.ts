@@ -37,18 +37,24 @@ export function checkServerInfo(bytes: Uint8Array, label: string): Readonly<Reco
   return value;
 }
 
-/** Checks with one `HEAD` whether a document answers. Never throws. */
+/**
+ * Checks with one `HEAD` whether a document answers. Never throws.
+ *
+ * @param explain adds what to do about a failure
+ */
 export async function probeUrl(
   client: UpstreamHttpClient,
   url: string,
   signal: AbortSignal,
+  explain: (error: unknown) => unknown = (error) => error,
 ): Promise<UpstreamHealth> {
   try {
     // Servers that do not support HEAD answer 405 or 501: the document may exist anyway.
     const answer = await client.send({ method: 'HEAD', url, accept: [200, 204, 405, 501] }, signal);
     answer.discard();
     return { ok: true, message: `${redactUrl(url)} answers` };
-  } catch (error) {
+  } catch (thrown) {
+    const error = explain(thrown);
     return {
       ok: false,
       message: error instanceof Error ? error.message : `${redactUrl(url)} cannot be reached`,

@@ -136,6 +136,10 @@ describe('slipway dev', () => {
       ['oci+https://registry.test/', 'name a repository'],
       ['oci+https://registry.test/slipway?tag=r1', 'name a repository'],
       ['oci+ftp://registry.test/slipway', 'use a folder or an http(s) URL'],
+      ['s3://bucket/a/b', 'https://bucket.s3.REGION.amazonaws.com/a/b/'],
+      ['s3://bucket', 'rclone serve http REMOTE:bucket/ --read-only --addr 127.0.0.1:8081'],
+      ['gs://bucket/a', 'presigned URLs'],
+      ['slipway+s3://bucket', 'a bucket is read over HTTP'],
     ])('refuse the upstream %s', (text, message) => {
       const parsed = parseDevOptions(['--upstream', text]);
       expect(parsed.ok ? '' : parsed.error.join()).toContain(message);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMirrorHttp } from '../../../src/cli/verify/mirror/mirror-http.ts';
 import type { MirrorReport } from '../../../src/cli/verify/mirror/mirror-report.ts';
+import { VERIFY_EXIT_MEANINGS } from '../../../src/cli/verify/verify-exits.ts';
 import { runVerify } from '../../../src/cli/verify/verify.ts';
 import { systemClock, type Clock } from '../../../src/platform/process/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -96,6 +97,59 @@ describe('slipway verify --url', () => {
     expect(found.without_release).toEqual([{ channel: 'localized', reason: 'the attestation names none' }]);
     const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
     expect(out).toContain('localized: no release (the attestation names none)\nall releases intact\n');
+  });
+
+  it('says what a sound result does not show, and what would', async () => {
+    const [mirror, origin] = [await startMirror(), await startMirror()];
+    const argv = ['--url', mirror.url, '--keys', mirror.keyFile, '--keys', origin.keyFile];
+    const notShown = async (...more: readonly string[]): Promise<readonly string[]> =>
+      (await report(...argv, ...more)).report.not_shown;
+    const [disk, age] = [
+      expect.stringContaining('slipway verify DIR'),
+      expect.stringContaining('--against URL'),
+    ];
+    expect(await notShown()).toEqual([disk, age]);
+    expect(await notShown('--against', origin.url)).toEqual([disk]);
+    expect(await notShown('--sample', '1')).toEqual([
+      expect.stringContaining('the 3 files outside'),
+      disk,
+      age,
+    ]);
+    expect((await verify(...argv)).out).toContain(
+      'sound\nnot shown: whether the disk of the mirror is sound',
+    );
+  });
+
+  it('says of a mirror that withholds a damaged release what it could prove: no wrong byte came from it', async () => {
+    const mirror = await startMirror();
+    // As a server answers once it has found the damage, and while it finds it.
+    const withheld = await startProxy(mirror.url, (path, body) =>
+      path.startsWith('/v1/distribution') ? 409 : body,
+    );
+    const argv = ['--url', withheld.url, '--keys', mirror.keyFile];
+    const { code, out } = await verify(...argv);
+    expect([code, out]).toEqual([4, expect.stringContaining('WITHHELD')]);
+    expect(out).toContain('COULD NOT BE CHECKED: the mirror withholds a release now');
+    expect(out).toContain('its attestation is sound and no wrong byte came from it');
+    expect((await report(...argv)).report).toMatchObject({ sound: true, complete: false, not_shown: [] });
+    const unsent = await startProxy(mirror.url, (path, body) => (path.endsWith('/c.bin') ? 503 : body));
+    const partly = await verify('--url', unsent.url, '--keys', mirror.keyFile);
+    expect([partly.code, partly.out]).toEqual([
+      1,
+      expect.stringContaining('no wrong byte came from it, but it did not send all'),
+    ]);
+  });
+
+  it('names an https address that is http', async () => {
+    const mirror = await startMirror();
+    const { code, out } = await verify(
+      '--url',
+      mirror.url.replace('http:', 'https:'),
+      '--keys',
+      mirror.keyFile,
+    );
+    expect([code, out]).toEqual([4, expect.stringContaining(`it may be ${mirror.url}`)]);
+    expect(out).toContain('speaks no TLS');
   });
 
   it('finds a changed byte, other bytes in all, a missing file and an answer that breaks off', async () => {
@@ -413,7 +467,7 @@ describe('slipway verify --url', () => {
   it.each([
     ['text/html', '<!doctype html>', 'is not a Slipway of this version'],
     ['application/json', '{"status":"ok"}', 'is not a Slipway of this version'],
-    [null, null, 'it is not a Slipway'],
+    [null, null, 'it is neither a Slipway nor a static mirror'],
   ])('says that a server which answers with %s is not a Slipway', async (type, body, message) => {
     const mirror = await startMirror();
     const url = await startLimited(mirror.url, (_path, response) => {
@@ -425,6 +479,20 @@ describe('slipway verify --url', () => {
     expect([code, out]).toEqual([4, expect.stringContaining(message)]);
     expect(out).toContain(type ?? '404; is this its base URL?');
     expect(out).toContain('COULD NOT BE CHECKED');
+  });
+
+  it('documents its exit codes in one place, as its help does', async () => {
+    const guide = await readFile(
+      resolve(import.meta.dirname, '../../../docs/how-to/check-a-mirror.md'),
+      'utf8',
+    );
+    const rows = [...guide.matchAll(/^\| (\d) +\| (.+?) +\|$/gm)].map(([, code, meaning]) => [code, meaning]);
+    expect(rows).toEqual(
+      VERIFY_EXIT_MEANINGS.map(([code, meaning]) => [code, meaning.replace(/--[a-z]+/g, '`$&`')]),
+    );
+    const { out } = await verify('--help');
+    const words = out.replaceAll(/\s+/g, ' ');
+    for (const [code, meaning] of VERIFY_EXIT_MEANINGS) expect(words).toContain(`${code} ${meaning}`);
   });
 
   it.each([

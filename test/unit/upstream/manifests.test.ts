@@ -177,6 +177,32 @@ describe('manifest upstream', () => {
     expect(error.message.length).toBeLessThan(600);
   });
 
+  test.each([
+    ['is missing', new Set<string>(), 'upstream_not_found'],
+    [
+      'may not be read, as S3 answers for what a private bucket does not have',
+      new Set(['release.json']),
+      'upstream_closed',
+    ],
+  ])('names the command that writes the document when it %s', async (_title, closed, code) => {
+    const server = await serve({ files: new Map([['a', Buffer.from('1')]]) });
+    for (const path of closed) server.closed.add(path);
+    const adapter = manifestAdapter(server.url);
+    const error = await upstreamErrorOf(readAll(adapter));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain('write it with slipway manifest DIR');
+    expect((await adapter.probe(freeSignal())).message).toBe(error.message);
+    // A file of the release is another matter.
+    server.files.set(
+      'release.json',
+      Buffer.from('{"release_id":"r","entries":[{"destination":"b","size":1}]}'),
+    );
+    server.closed.clear();
+    const { entries } = await readAll(adapter);
+    const missing = await upstreamErrorOf(readBody(adapter, entries[0]!));
+    expect(missing.message).not.toContain('slipway manifest');
+  });
+
   test('bounds entries and bytes', async () => {
     const entries = Array.from({ length: 3 }, (_, index) => ({ destination: `f${index}`, size: 1 }));
     expect((await failureOf({ release_id: 'r', entries }, { maxEntries: 2 })).code).toBe('catalog_too_large');

@@ -218,6 +218,12 @@ describe('the settings of an upstream', () => {
       expect(problemsOf(value)).toHaveLength(1);
     });
 
+    test('names the ways to read a bucket', () => {
+      const problems = problemsOf({ kind: 'manifest', manifest: { url: 's3://game/releases' } });
+      expect(problems).toEqual([expect.stringContaining('https://game.s3.REGION.amazonaws.com/releases/')]);
+      expect(problems[0]).toContain('rclone serve http REMOTE:game/releases/');
+    });
+
     test('bounds the age of bundles: 90 days for a folder, 30 for a registry', () => {
       const bundle = { path: '/x', trustedKeys: ['k'] };
       const parsed = upstreamConfigurationSchema.parse({ bundle, oci: OCI });

@@ -1,4 +1,3 @@
-import { encodePath } from '../../../domain/release/encode-path.ts';
 import type { ManifestEntry } from '../../../domain/release/manifest.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -9,10 +8,9 @@ import type { MirrorDamage } from './mirror-report.ts';
 /** Reads of one file before it counts as unreachable. */
 const ATTEMPTS = 3;
 
-/** The immutable path of a release on a mirror. */
-export interface ReleasePath {
-  /** Base URL, the CDN host and the release id, without a trailing slash. */
-  readonly url: string;
+/** Where the files of a release are on a mirror. */
+export interface FilePlaces {
+  readonly urlOf: (entry: ManifestEntry) => string;
   readonly send: SendHttp;
 }
 
@@ -23,7 +21,7 @@ export interface ReleasePath {
  * @throws the signal's reason
  */
 export async function checkFile(
-  { url, send }: ReleasePath,
+  { urlOf, send }: FilePlaces,
   entry: ManifestEntry,
   signal: AbortSignal,
 ): Promise<MirrorDamage | null> {
@@ -31,8 +29,7 @@ export async function checkFile(
   let last = '';
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     try {
-      const target = `${url}/${encodePath(destination)}`;
-      const answer = await send({ method: 'GET', url: target, accept: [200] }, signal);
+      const answer = await send({ method: 'GET', url: urlOf(entry), accept: [200] }, signal);
       const coding = answer.headers['content-encoding'] ?? 'identity';
       if (coding === 'identity') return await compare(answer.chunks(), entry);
       answer.discard();

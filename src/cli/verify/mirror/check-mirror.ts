@@ -1,15 +1,15 @@
 import type { TrustedKey } from '../../../attestation/keys.ts';
 import { CHANNELS, type Channel } from '../../../domain/release/channel.ts';
 import type { ManifestEntry } from '../../../domain/release/manifest.ts';
-import type { AttestationStatement, VerifiedAttestation } from '../../../domain/verdict/attestation.ts';
-import { acceptOrigin, NO_ORIGIN_MEMORY } from '../../../mirror/accept-origin.ts';
-import type { AttestedSource, SourceRelease } from '../../../mirror/attested-source.ts';
+import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
+import type { SourceRelease } from '../../../mirror/attested-source.ts';
 import { MirrorError, type MirrorErrorCode } from '../../../mirror/mirror-error.ts';
 import { readManifest } from '../../../mirror/read-manifest.ts';
-import { createSlipwaySource, type SendHttp } from '../../../mirror/slipway-source.ts';
+import type { SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
-import { checkFile, type ReleasePath } from './check-files.ts';
-import { MirrorHttpError } from './mirror-http.ts';
+import { acceptMirror, type AcceptedMirror } from './accept-mirror.ts';
+import { checkFile, type FilePlaces } from './check-files.ts';
+import { notShownBy } from './not-shown.ts';
 import { throwIfInterrupted, checkTimeoutOf } from './time-limit.ts';
 import {
   isMirrorSound,
@@ -40,12 +40,6 @@ interface MirrorCheckOptions {
   readonly signal: AbortSignal;
 }
 
-interface AcceptedMirror {
-  readonly source: AttestedSource;
-  readonly cdnHost: string;
-  readonly attestation: VerifiedAttestation;
-}
-
 /**
  * Checks a mirror from outside: its attestation, the manifest of each current release against the signed digest, and the
  * bytes. It continues after damage.
@@ -57,19 +51,15 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   const mode = sample === null ? 'full' : 'sample';
   let mirror: AcceptedMirror;
   try {
-    mirror = await acceptMirror(options, url, options.send);
+    mirror = await acceptMirror({ ...options, now: options.now() });
   } catch (error) {
     throwIfInterrupted(options.signal);
     return withoutAttestation({ url, mode }, error, options.signal);
   }
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
-  for (const channel of CHANNELS) {
-    const attested = statement[channel];
-    if (attested?.result === 'PASSED')
-      releases.push(await checkRelease(mirror, { channel, attested }, options));
-  }
-  const against = options.against === null ? null : await compareWith(options, options.against, statement);
+  for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, options));
+  const against = options.against === null ? null : await compareWith(options, options.against, mirror);
   const attestation = {
     status: 'ok' as const,
     version: statement.version,
@@ -78,18 +68,26 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     signed_by: signedBy,
     problems: [],
   };
-  const complete =
-    releases.length > 0 && releases.every((release) => release.complete) && against?.status !== 'not_checked';
+  const { kind } = mirror;
+  const sound = isMirrorSound(attestation, releases, against);
+  const isRead = releases.length > 0 && releases.every((release) => release.complete);
+  const complete = isRead && against?.status !== 'not_checked';
   return {
     url,
+    kind,
     mode,
-    sound: isMirrorSound(attestation, releases, against),
+    sound,
     complete,
     timed_out: !complete && checkTimeoutOf(options.signal) !== null,
     attestation,
     releases,
-    without_release: CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
+    without_release:
+      kind === 'files' ? [] : CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
+    not_shown:
+      sound && isRead
+        ? notShownBy({ kind, mode, releases, statement, isCompared: against?.status === 'same' })
+        : [],
   };
 }
 
@@ -102,6 +100,7 @@ function withoutAttestation(
   const isInvalid = timeout === null && isRefused(error);
   return {
     ...of,
+    kind: null,
     sound: false,
     complete: false,
     timed_out: timeout !== null,
@@ -116,40 +115,25 @@ function withoutAttestation(
     releases: [],
     without_release: [],
     against: null,
+    not_shown: [],
   };
 }
 
-async function acceptMirror(
-  { keys, now, signal }: MirrorCheckOptions,
-  url: string,
-  send: SendHttp,
-): Promise<AcceptedMirror> {
-  const source = createSlipwaySource({ url, label: url, send });
-  const state = await source.current(null, signal).catch((error: unknown) => {
-    const isMissing = error instanceof MirrorHttpError && error.status === 404;
-    throw isMissing ? notSlipway(error) : error;
-  });
-  if (state?.cdnHost === undefined || state.cdnHost === null)
-    throw new MirrorError('origin_malformed', `${url} names no path for its files`);
-  const accepted = acceptOrigin(state.envelope, keys, NO_ORIGIN_MEMORY, now());
-  if (!accepted.ok) throw accepted.error;
-  return { source, cdnHost: state.cdnHost, attestation: accepted.value.verified };
-}
-
 async function checkRelease(
-  { source, cdnHost }: AcceptedMirror,
+  mirror: AcceptedMirror,
   release: SourceRelease,
   options: MirrorCheckOptions,
 ): Promise<MirroredRelease> {
   const { attested, channel } = release;
-  const path = { url: `${options.url}/${cdnHost}/${attested.release_id}`, send: options.send };
+  const places: FilePlaces = { urlOf: (entry) => mirror.urlOf(release, entry), send: options.send };
   const total = options.sample === null ? attested.total_bytes : null;
-  const run = new FileRun(path, options, total, `${channel} ${attested.release_id}`);
+  const run = new FileRun(places, options, total, `${channel} ${attested.release_id}`);
   const problems: string[] = [];
   const sample = options.sample === null ? null : new Sample(options.sample, options.random);
   let complete = true;
+  let withheld: string | null = null;
   try {
-    const manifest = await source.manifest(release, options.signal);
+    const manifest = await mirror.manifest(release, options.signal);
     for await (const page of readManifest(manifest, release)) {
       if (sample === null) await run.check(page);
       else sample.offer(page);
@@ -158,8 +142,12 @@ async function checkRelease(
     if (sample !== null) await run.check(sample.entries);
   } catch (error) {
     throwIfInterrupted(options.signal);
-    complete = checkTimeoutOf(options.signal) === null;
-    if (complete) problems.push(reasonOf(error));
+    complete = false;
+    if (error instanceof MirrorError && error.code === 'origin_not_distributable') withheld = reasonOf(error);
+    else if (checkTimeoutOf(options.signal) === null) {
+      complete = true;
+      problems.push(reasonOf(error));
+    }
   }
   return {
     channel,
@@ -171,6 +159,7 @@ async function checkRelease(
     checked: run.checked,
     checked_bytes: run.bytes,
     damaged: run.damaged,
+    withheld,
     problems,
     examples: run.examples,
   };
@@ -181,13 +170,13 @@ class FileRun {
   bytes = 0;
   damaged = 0;
   readonly examples: MirrorDamage[] = [];
-  readonly #path: ReleasePath;
+  readonly #places: FilePlaces;
   readonly #options: MirrorCheckOptions;
   readonly #total: number | null;
   readonly #release: string;
 
-  constructor(path: ReleasePath, options: MirrorCheckOptions, total: number | null, release: string) {
-    this.#path = path;
+  constructor(places: FilePlaces, options: MirrorCheckOptions, total: number | null, release: string) {
+    this.#places = places;
     this.#options = options;
     this.#total = total;
     this.#release = release;
@@ -196,7 +185,8 @@ class FileRun {
   async check(entries: readonly ManifestEntry[]): Promise<void> {
     const left = entries.values();
     const work = async (): Promise<void> => {
-      for (const entry of left) this.#count(entry, await checkFile(this.#path, entry, this.#options.signal));
+      for (const entry of left)
+        this.#count(entry, await checkFile(this.#places, entry, this.#options.signal));
     };
     await Promise.all(Array.from({ length: this.#options.concurrency }, work));
   }
@@ -249,29 +239,31 @@ function withoutRelease(channel: Channel, statement: AttestationStatement): Mirr
 async function compareWith(
   options: MirrorCheckOptions,
   url: string,
-  mine: AttestationStatement,
+  mine: AcceptedMirror,
 ): Promise<MirrorComparison> {
-  let theirs: AttestationStatement;
+  let theirs: AcceptedMirror;
   try {
-    theirs = (await acceptMirror(options, url, options.sendAgainst)).attestation.statement;
+    theirs = await acceptMirror({ ...options, url, send: options.sendAgainst, now: options.now() });
   } catch (error) {
     throwIfInterrupted(options.signal);
     return { url, status: 'not_checked', problems: [reasonOf(checkTimeoutOf(options.signal) ?? error)] };
   }
-  const nameOf = (statement: AttestationStatement, channel: Channel): string => {
-    const attested = statement[channel];
-    return attested?.result === 'PASSED' ? `${attested.release_id} (${attested.snapshot_id})` : 'no release';
+  const nameOf = ({ releases }: AcceptedMirror, of: Channel): string => {
+    const release = releases.find(({ channel }) => channel === of)?.attested;
+    return release === undefined ? 'no release' : `${release.release_id} (${release.snapshot_id})`;
   };
-  const problems = CHANNELS.flatMap((channel) => {
+  // A static mirror has one channel.
+  const channels = [mine, theirs].reduce<readonly Channel[]>(
+    (left, { kind, releases }) =>
+      kind === 'server' ? left : left.filter((of) => releases.some(({ channel }) => channel === of)),
+    CHANNELS,
+  );
+  const problems = channels.flatMap((channel) => {
     const [here, there] = [nameOf(mine, channel), nameOf(theirs, channel)];
     return here === there ? [] : [`${channel}: the mirror has ${here}, and there it is ${there}`];
   });
+  if (channels.length === 0) problems.push('the two have no channel in common');
   return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
-}
-
-/** Every Slipway has the path that was asked for. */
-function notSlipway({ message }: MirrorHttpError): MirrorError {
-  return new MirrorError('origin_malformed', `it is not a Slipway: ${message}; is this its base URL?`);
 }
 
 /** Codes of origins that gave no attestation: there is none yet, or another server answers. */

@@ -1,6 +1,7 @@
 import { Agent, errors, request } from 'undici';
 import type { HttpAnswer, SendHttp } from '../../../mirror/slipway-source.ts';
 import { messageOf } from '../../../platform/errors.ts';
+import { errorCode } from '../../../platform/files/error-code.ts';
 import { receiveBody, type BodyLimits } from '../../../platform/http/receive-body.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
@@ -70,7 +71,7 @@ export function createMirrorHttp(
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw new MirrorHttpError(null, `${url}: ${reasonOf(error, headersTimeout)}`);
+      throw new MirrorHttpError(null, `${url}: ${reasonOf(error, url, headersTimeout)}`);
     });
     response.body.on('error', () => undefined); // the reader gets the same error from the iterator
     return response;
@@ -120,9 +121,17 @@ export function createMirrorHttp(
   };
 }
 
-function reasonOf(error: unknown, headersTimeout: number): string {
-  const isSilent = error instanceof errors.HeadersTimeoutError;
-  return isSilent ? `no answer within ${headersTimeout / 1000} s` : messageOf(error);
+/** What OpenSSL says of an answer that is not TLS. */
+const NOT_TLS: ReadonlySet<string | null> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+]);
+
+function reasonOf(error: unknown, url: string, headersTimeout: number): string {
+  if (error instanceof errors.HeadersTimeoutError) return `no answer within ${headersTimeout / 1000} s`;
+  if (!NOT_TLS.has(errorCode(error))) return messageOf(error);
+  return `this address speaks no TLS, so it is not https: it may be http://${new URL(url).host}`;
 }
 
 function requestedWait({ statusCode, headers }: Answer, clock: Clock): number | null {

@@ -26,6 +26,8 @@ export interface MirroredRelease {
   readonly checked: number;
   readonly checked_bytes: number;
   readonly damaged: number;
+  /** Why the mirror does not give the release now, which it says itself; `null` when it gives it. */
+  readonly withheld: string | null;
   readonly problems: readonly string[];
   readonly examples: readonly MirrorDamage[];
 }
@@ -41,6 +43,8 @@ export interface MirrorComparison {
 /** All findings of `slipway verify --url`. */
 export interface MirrorReport {
   readonly url: string;
+  /** A running Slipway, or a static mirror of plain files; `null` when no attestation was accepted. */
+  readonly kind: 'server' | 'files' | null;
   readonly mode: 'full' | 'sample';
   readonly sound: boolean;
   /** Whether everything that was asked for could be checked. */
@@ -62,6 +66,8 @@ export interface MirrorReport {
   /** Channels in which the mirror serves nothing now, with the reason that the attestation gives. */
   readonly without_release: ReadonlyArray<{ readonly channel: Channel; readonly reason: string }>;
   readonly against: MirrorComparison | null;
+  /** What a sound result does not show, and what would; empty when it is not sound. */
+  readonly not_shown: readonly string[];
 }
 
 /** Whether nothing in a report is a fault of the mirror. */
@@ -90,7 +96,7 @@ export function renderMirrorReport(report: MirrorReport): string {
     String(release.damaged),
   ]);
   const lines = [
-    `mirror ${report.url}, ${report.mode} check`,
+    `${report.kind === 'files' ? 'static mirror' : 'mirror'} ${report.url}, ${report.mode} check`,
     `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}`,
     ...attestation.problems.map((problem) => `attestation: ${problem}`),
     ...(rows.length === 0
@@ -103,18 +109,22 @@ export function renderMirrorReport(report: MirrorReport): string {
     ...(against === null ? [] : [`against ${against.url}: ${against.status.replace('_', ' ')}`]),
     ...(against?.problems ?? []).map((problem) => `against ${against?.url ?? ''}: ${problem}`),
     conclusion(report),
+    ...report.not_shown.map((text) => `not shown: ${text}`),
   ];
   return `${lines.map((line) => line.split('\n').map(printable).join('\n')).join('\n')}\n`;
 }
 
-function stateOf({ damaged, problems, complete }: MirroredRelease): string {
+function stateOf({ damaged, problems, withheld, complete }: MirroredRelease): string {
   if (damaged > 0 || problems.length > 0) return 'DAMAGED';
+  if (withheld !== null) return 'WITHHELD';
   return complete ? 'ok' : 'PARTLY';
 }
 
-function renderFindings({ channel, release_id: id, problems, examples, damaged }: MirroredRelease): string[] {
+function renderFindings(release: MirroredRelease): string[] {
+  const { channel, release_id: id, problems, withheld, examples, damaged } = release;
   const more = damaged - examples.length;
   return [
+    ...(withheld === null ? [] : [`${channel} ${id}: ${withheld}`]),
     ...problems.map((problem) => `${channel} ${id}: ${problem}`),
     ...examples.map(
       ({ destination, status, message }) => `${channel} ${id}: ${status} ${destination}: ${message}`,
@@ -128,10 +138,26 @@ function conclusion({ sound, complete, timed_out: timedOut, attestation, release
     return 'COULD NOT BE CHECKED: --timeout expired before the mirror gave an attestation, so nothing is known of its files; check again with a longer --timeout';
   if (attestation.status === 'not_checked')
     return 'COULD NOT BE CHECKED: the mirror gave no attestation, so nothing is known of its files; fix the problem named above and check again';
-  if (!sound) return 'NOT SOUND: do not use this mirror; report the problems named above to its operator';
+  if (!sound)
+    return `NOT SOUND: do not use this mirror; ${isOnlyUnsent(releases) ? 'no wrong byte came from it, but it did not send all; ' : ''}report the problems named above to its operator`;
   if (releases.length === 0)
     return 'COULD NOT BE CHECKED: the mirror serves no release now, for the reasons named above, so no file was read; check again when it does';
   if (timedOut)
     return 'COULD NOT BE CHECKED: --timeout expired before the end; the files that were read until then are sound: see CHECKED above; check again with a longer --timeout, or with --sample';
+  if (releases.some(({ withheld }) => withheld !== null))
+    return 'COULD NOT BE CHECKED: the mirror withholds a release now, as named above; its attestation is sound and no wrong byte came from it; check again later, or ask its operator (slipway verify DIR reads its disk)';
   return complete ? 'all releases intact' : 'intact as far as it could be checked: see above';
+}
+
+/** Whether everything that is wrong is that files were not sent: a Slipway whose disk is damaged sends no wrong byte. */
+function isOnlyUnsent(releases: readonly MirroredRelease[]): boolean {
+  return (
+    releases.some(({ damaged }) => damaged > 0) &&
+    releases.every(
+      ({ damaged, problems, examples }) =>
+        problems.length === 0 &&
+        damaged === examples.length &&
+        examples.every(({ status }) => status === 'unreachable'),
+    )
+  );
 }
