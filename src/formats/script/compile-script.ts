@@ -38,7 +38,6 @@ export interface ScriptPattern {
   readonly line: RE2JS | null;
   readonly groups: ReadonlyMap<ScriptGroup, number>;
   readonly isBlock: boolean;
-  readonly hasText: boolean;
 }
 
 export interface ScriptSection {
@@ -116,7 +115,6 @@ function compilePattern(
     line: line === undefined ? null : compileExpression(line, [...path, 'line']),
     groups,
     isBlock,
-    hasText: groups.has('text') || groups.has('name'),
   };
 }
 

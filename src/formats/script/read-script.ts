@@ -12,8 +12,6 @@ interface Line {
   readonly content: string;
   /** Where the next line begins. */
   readonly next: number;
-  /** The lines of the file that it has. */
-  readonly count: number;
 }
 
 interface Range {
@@ -29,10 +27,9 @@ interface LineMatch {
 }
 
 /**
- * Reads the texts of a script: the field `line`, an array with an element for each line, whose index is the number of the line
- * from 0. For each line, the first pattern that matches is used, with all its matches in the line. A line with texts is an
- * object with the fields `text` and `name`, further ones in the line numbered (`text_2`), and with labels `speaker`, `scene`
- * and `key`. A match without a text gives its speaker and its scene to the lines below it.
+ * Reads the texts of a script: the field `line`, an array with an element for each line. Lines that are joined, and those of a
+ * block, are one element: how many they are can change with their text. For each line, the first pattern that matches is used, with all its matches in the line. A match is an object
+ * with the fields `text` and `name`, and with labels `speaker`, `scene` and `key`; the second one in line 3 is `line[3.2]`. A match without a text gives its speaker and its scene to the lines below it.
  *
  * @throws FormatError `container_limit_exceeded`, `script_invalid` for a quote that joins lines and is not closed
  */
@@ -74,9 +71,9 @@ class ScriptReader {
         position = this.#readBlock(line, match);
         continue;
       }
-      if (match !== null && match.pattern.hasText) this.#report(match.found, line.count);
-      else this.#skip(line.count);
-      if (match !== null && !match.pattern.hasText) this.#take(match.found[0]);
+      if (match?.found.some(hasText) === true) this.#report(match.found);
+      else this.#skip();
+      this.#take(match?.found[0]);
       position = line.next;
     }
   }
@@ -84,7 +81,7 @@ class ScriptReader {
   /** Reads the lines of a block as one text. @returns where the line behind it begins */
   #readBlock(first: Line, { pattern, found }: LineMatch): number {
     const range = found[0]?.get('text');
-    let { next, count } = first;
+    let { next } = first;
     let last = range;
     while (next < this.#text.length) {
       const line = this.#nextLine(next);
@@ -94,11 +91,10 @@ class ScriptReader {
       if (match?.pattern !== pattern) break;
       last = match.found[0]?.get('text') ?? last;
       ({ next } = line);
-      count += line.count;
     }
     const joined = new Map(found[0]);
     if (range !== undefined && last !== undefined) joined.set('text', { start: range.start, end: last.end });
-    this.#report([joined], count);
+    this.#report([joined]);
     return next;
   }
 
@@ -162,42 +158,42 @@ class ScriptReader {
       : unescapeText(this.#text.slice(range.start, range.end), this.#script.escapes);
   }
 
+  /** Keeps the scene for the lines below, and the speaker of a line without a text. */
   #take(found: Found | undefined): void {
     const { speaker, scene } = this.#context;
     this.#context = {
-      speaker: found?.has('speaker') === true ? this.#value(found.get('speaker')) : speaker,
+      speaker:
+        found?.has('speaker') === true && !found.has('text') ? this.#value(found.get('speaker')) : speaker,
       scene: found?.has('scene') === true ? this.#value(found.get('scene')) : scene,
     };
   }
 
-  #report(found: readonly Found[], count: number): void {
-    const { visitor } = this.#target;
-    this.#count(count);
-    const index = this.#index - count;
-    visitor.beginObject();
+  #report(found: readonly Found[]): void {
+    const index = this.#count();
     for (const [at, groups] of found.entries()) {
-      const suffix = at === 0 ? '' : `_${at + 1}`;
-      const name = this.#value(groups.get('name'));
-      // A name alone is that of the speaker of the lines below it.
-      if (groups.has('name') && !groups.has('text')) this.#context = { ...this.#context, speaker: name };
-      const own = this.#value(groups.get('speaker'));
-      this.#label('key', this.#value(groups.get('key')));
-      this.#label('speaker', own || name || this.#context.speaker);
-      this.#label('scene', this.#value(groups.get('scene')) || this.#context.scene);
-      for (const field of ['name', 'text'] as const) {
-        const range = groups.get(field);
-        if (range === undefined) continue;
-        visitor.field(field + suffix);
-        const { start, end } = range;
-        reportText(
-          this.#target,
-          { value: this.#value(range), start, end },
-          () => `line[${index}].${field}${suffix}`,
-        );
-      }
+      this.#reportMatch(groups, at === 0 ? String(index) : `${index}.${at + 1}`);
+    }
+  }
+
+  #reportMatch(groups: Found, element: string): void {
+    const { visitor } = this.#target;
+    const name = this.#value(groups.get('name'));
+    // A name alone is that of the speaker of the lines below it.
+    if (groups.has('name') && !groups.has('text')) this.#context = { ...this.#context, speaker: name };
+    const own = this.#value(groups.get('speaker'));
+    visitor.element(element);
+    visitor.beginObject();
+    this.#label('key', this.#value(groups.get('key')));
+    this.#label('speaker', own || name || this.#context.speaker);
+    this.#label('scene', this.#value(groups.get('scene')) || this.#context.scene);
+    for (const field of ['name', 'text'] as const) {
+      const range = groups.get(field);
+      if (range === undefined) continue;
+      visitor.field(field);
+      const found = { value: this.#value(range), start: range.start, end: range.end };
+      reportText(this.#target, found, () => `line[${element}].${field}`);
     }
     visitor.endObject();
-    for (let more = 1; more < count; more += 1) visitor.other();
   }
 
   #label(field: string, value: string): void {
@@ -206,17 +202,22 @@ class ScriptReader {
     this.#target.visitor.label(value.toWellFormed());
   }
 
-  #skip(count: number): void {
-    this.#count(count);
-    for (let line = 0; line < count; line += 1) this.#target.visitor.other();
+  #skip(): void {
+    this.#count();
+    this.#target.visitor.other();
   }
 
-  #count(lines: number): void {
-    this.#index += lines;
+  /** @returns the number of the line from 0 */
+  #count(): number {
     const { elements } = this.#target.limits;
-    if (this.#index <= elements) return;
+    this.#index += 1;
+    if (this.#index <= elements) return this.#index - 1;
     throw new FormatError('container_limit_exceeded', `the script has more than ${elements} lines`);
   }
+}
+
+function hasText(found: Found): boolean {
+  return found.has('text') || found.has('name');
 }
 
 /** The matches of a pattern in a line, with its named groups. A group that took no part in the match is left out. */
@@ -262,7 +263,7 @@ function lineScanner(
   const plainLine = (start: number): Line => {
     const end = Math.min(feeds(start), returns(start));
     const next = text.charAt(end) === '\r' && text.charAt(end + 1) === '\n' ? end + 2 : end + 1;
-    return { start, end, content: text.slice(start, end), next: Math.min(next, text.length), count: 1 };
+    return { start, end, content: text.slice(start, end), next: Math.min(next, text.length) };
   };
   if (joins === 'none') return plainLine;
   const isOpen = (line: Line, wasOpen: boolean): boolean =>
@@ -272,7 +273,6 @@ function lineScanner(
     let open = mayJoin && isOpen(line, false);
     if (!open) return line;
     let last = line;
-    let count = 1;
     while (open) {
       if (last.next === text.length) {
         if (joins === 'backslash') break;
@@ -280,10 +280,9 @@ function lineScanner(
       }
       last = plainLine(last.next);
       open = isOpen(last, true);
-      count += 1;
     }
     const { end, next } = last;
-    return { start, end, content: text.slice(start, end), next, count };
+    return { start, end, content: text.slice(start, end), next };
   };
 }
 

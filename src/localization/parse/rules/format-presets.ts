@@ -38,6 +38,7 @@ const RPG_MAKER: Preset = {
     { fields: ['**/list/*/parameters/0/*'], sibling: 'code', is: [102] },
     { fields: ['**/list/*/parameters/1'], sibling: 'code', is: [320, 324, 325] },
     { fields: ['**/list/*/parameters/4'], sibling: 'code', is: [101] },
+    { fields: ['/*/name'], sibling: 'id', is: ['*'] },
     { fields: ['/*/name'], sibling: 'note', is: ['*'] },
     { fields: ['/*/name'], sibling: 'mode', isNot: ['*'] },
   ],
