@@ -195,6 +195,15 @@ function detailed(format: SniffedFormat, name: string, text: string): SniffedFor
   return format;
 }
 
+/**
+ * What in a name helps to find the format: equal bytes can give other texts under names that differ in it. A compressed file
+ * has the extension of the file in it in front of its own.
+ */
+export function formatHint(name: string): string {
+  const extensions = /(?:\.[^./]{1,16}){1,2}$/.exec(name)?.[0].toLowerCase() ?? '';
+  return RPG_MAKER.some((each) => each.name.test(name)) ? `rpg-maker${extensions}` : extensions;
+}
+
 function isWorkbook(start: Buffer, name: string): boolean {
   return (
     WORKBOOK.name.test(name) && WORKBOOK.entry.test(start.toString('latin1', ZIP_NAME_AT, ZIP_NAME_AT + 32))

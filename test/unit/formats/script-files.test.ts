@@ -14,6 +14,7 @@ import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
 import { editedTexts, patchErrorOf, randomEdits, textsByPath } from '../../support/random-edits.ts';
+import { SCRIPT_SAMPLES } from '../../support/script-samples.ts';
 import { createValueRecorder, formatErrorOf } from '../../support/value-recorder.ts';
 
 const textsOf = (value: string | Uint8Array, script: CompiledScript): ReadonlyMap<string, string> =>
@@ -38,124 +39,7 @@ function read(value: string, script: CompiledScript | ScriptPreset): string[] {
   return lines;
 }
 
-const SAMPLES: Readonly<Record<ScriptPreset, readonly [script: string, texts: readonly string[]]>> = {
-  tyrano: [
-    `; 注釈
-*start|第一章
-[cm][bg storage="部屋.jpg"]
-/* ここは
-出ない */
-[iscript]
-f.name = "名前";
-[endscript]
-#あかね:happy
-こんにちは、[ruby text="せんせい"]先生[l][r]
-元気？[p]
-#
-[glink text="はい" target=*yes] [glink text="いいえ" target=*no]
-@ptext layer=1 text='題名'
-[chara_show name="akane"]
-[playse storage="音.ogg"]ドアが開いた。
-`,
-    [
-      'scene=start|第一章',
-      'speaker=あかね|scene=start|あかね',
-      'speaker=あかね|scene=start|こんにちは、[ruby text="せんせい"]先生',
-      'speaker=あかね|scene=start|元気？',
-      'scene=start|はい',
-      'scene=start|いいえ',
-      'scene=start|題名',
-      'scene=start|ドアが開いた。',
-    ],
-  ],
-  renpy: [
-    String.raw`define a = Character("アロナ", color="#fff")
-init python:
-    name = "コード"
-    title = _("題名")
-
-    def f():
-        return "これも"
-label start: # 注釈
-    scene bg room
-    "地の文"
-    a happy @ left "\"はい\"、\n先生！" with dissolve
-    "先生" '無題'
-    voice "声.ogg"
-    $ x = "変数"
-    extend "続き"
-    menu:
-        "行く" if x:
-            jump go
-        "行かない":
-            pass
-    a """
-    長い
-    台詞
-
-    二つ目
-    """
-screen s():
-    text "画面"
-    textbutton _("開始") action Start()
-translate japanese strings:
-    old "元"
-    new "新"
-`,
-    [
-      'アロナ',
-      '題名',
-      'scene=start|地の文',
-      'speaker=a|scene=start|"はい"、\n先生！',
-      'speaker=先生|scene=start|先生',
-      'speaker=先生|scene=start|無題',
-      'scene=start|続き',
-      'scene=start|行く',
-      'scene=start|行かない',
-      'speaker=a|scene=start|長い\n    台詞',
-      'speaker=a|scene=start|二つ目',
-      'scene=start|画面',
-      'scene=start|開始',
-      'scene=start|新',
-    ],
-  ],
-  yarn: [
-    `title: Start
-tags: 題
----
-// 注釈
-Arona: こんにちは、{$name}！ #line:0abc
-<<if $met>>
-    -> はい <<if $a>> #line:1 #once
-        ただの行 // 注釈
-<<endif>>
-===
-外
-`,
-    [
-      'key=line:0abc|speaker=Arona|scene=Start|こんにちは、{$name}！',
-      'key=line:1|scene=Start|はい',
-      'scene=Start|ただの行',
-    ],
-  ],
-  properties: [
-    'title = 題名\n# 注釈\\\n! 注釈\nlong: 一行目\\n\\\n    二行目\nu=\\u3042\\\\\nk\\ 1 値\nempty=\n',
-    ['key=title|題名', 'key=long|一行目\n二行目', 'key=u|あ\\', 'key=k 1|値', 'key=empty|'],
-  ],
-  strings: [
-    `/* 注釈 "一 */
-/* 二行の
-   "注釈 */
-// "三
-"k" = "値\\"引用\\"";
-bare = "二行
-の値";
-"a" = "一"; "b" = "二";
-`,
-    ['key=k|値"引用"', '二行\nの値', 'key=a|一', 'key=b|二'],
-  ],
-};
-const PRESETS = Object.keys(SAMPLES) as ScriptPreset[];
+const PRESETS = Object.keys(SCRIPT_SAMPLES) as ScriptPreset[];
 
 const OWN: ScriptSource = {
   patterns: [
@@ -169,21 +53,19 @@ const OWN: ScriptSource = {
 
 describe('readScript', () => {
   it.each(PRESETS)('reads the texts of %s with their speakers, scenes and keys', (preset) => {
-    const [script, texts] = SAMPLES[preset];
+    const [script, texts] = SCRIPT_SAMPLES[preset];
     expect(read(script, preset)).toEqual(texts);
     expect(read(script.replaceAll('\n', '\r\n'), preset)).toEqual(texts.map(withoutReturns));
   });
 
   it('reads by patterns of a rule: several in a line, blocks, and what a line gives to those below', () => {
     const script = 'BOB\n[one]\n-- T1=x\nTa=一;Tb=二\n> 三\n> 四\n\n> 五\nother\n';
-    expect(read(script, compileScript(OWN))).toEqual(
-      [
-        'key=a|speaker=BOB|scene=one|一',
-        'key=b|speaker=BOB|scene=one|二',
-        'speaker=BOB|scene=one|三\n> 四',
-        'speaker=BOB|scene=one|五',
-      ].map((line) => line),
-    );
+    expect(read(script, compileScript(OWN))).toEqual([
+      'key=a|speaker=BOB|scene=one|一',
+      'key=b|speaker=BOB|scene=one|二',
+      'speaker=BOB|scene=one|三\n> 四',
+      'speaker=BOB|scene=one|五',
+    ]);
     expect([...textsOf(script, compileScript(OWN)).keys()]).toEqual([
       'line[3].text',
       'line[3.2].text',
@@ -239,7 +121,7 @@ describe('patchScript', () => {
   it.each(PRESETS)('writes %s so that it reads back, and the old texts give the old bytes', (preset) => {
     const script = scriptPreset(preset);
     for (const lineEnd of ['\n', '\r\n']) {
-      const file = Buffer.from(SAMPLES[preset][0].replaceAll('\n', lineEnd));
+      const file = Buffer.from(SCRIPT_SAMPLES[preset][0].replaceAll('\n', lineEnd));
       const texts = textsOf(file, script);
       const targets = [...texts.keys()].map((fieldPath, index) => ({ fieldPath, target: `Target ${index}` }));
       const edits = targets.map((edit) => ({ ...edit, source: texts.get(edit.fieldPath) ?? '' }));
@@ -256,7 +138,7 @@ describe('patchScript', () => {
 
   it.each(PRESETS)('writes random texts of %s exactly, or refuses them', (preset) => {
     const script = scriptPreset(preset);
-    const file = Buffer.from(SAMPLES[preset][0]);
+    const file = Buffer.from(SCRIPT_SAMPLES[preset][0]);
     const texts = textsOf(file, script);
     let written = 0;
     for (let seed = 1; seed <= 60; seed += 1) {
@@ -303,7 +185,7 @@ describe('patchScript', () => {
 
   it.each(PRESETS)('reads or refuses every damaged file of %s, and writes what it read', (preset) => {
     const script = scriptPreset(preset);
-    const file = Buffer.from(SAMPLES[preset][0]);
+    const file = Buffer.from(SCRIPT_SAMPLES[preset][0]);
     const codes = new Set<string>();
     const count = campaignSize(2000, 40_000) / PRESETS.length;
     for (const damaged of mutations(file, { seed: 34, count })) {

@@ -7,6 +7,7 @@ import { compileScript, type CompiledScript } from '../../../formats/script/comp
 import { compileConditions, type FieldSelection } from './format-presets.ts';
 import { DEFAULT_RULE, type ParseRule, type RuleFormat } from './parse-config.ts';
 import { parsingPart, type LoadedRules, type ParsingPart } from './load-rules.ts';
+import { formatHint } from '../../../formats/sniff.ts';
 import { compileConstraints, type TextConstraints } from './text-constraints.ts';
 
 export interface CompiledRule {
@@ -80,9 +81,9 @@ export function compileRules(loaded: LoadedRules): CompiledRules {
       const matching = rules
         .filter(({ isDestination }) => isDestination(destination))
         .map(({ rule }) => parsingPart(rule));
-      const extension = extensionOf(destination);
-      const key = JSON.stringify([extension, matching]);
-      const digest = digests.get(key) ?? digestOf(matching, extension, loaded);
+      const hint = formatHint(destination);
+      const key = JSON.stringify([hint, matching]);
+      const digest = digests.get(key) ?? digestOf(matching, hint, loaded);
       digests.set(key, digest);
       return digest;
     },
@@ -132,14 +133,9 @@ function passwordLookup(
   return (entry) => secrets.get(byGlob.find(({ matches }) => matches(entry))?.name ?? '') ?? null;
 }
 
-/** The extension of a name in lower case. It helps to find the format, so equal bytes can give other texts under it. */
-function extensionOf(destination: string): string {
-  return /\.([^./]{1,16})$/.exec(destination)?.[1]?.toLowerCase() ?? '';
-}
-
 function digestOf(
   rules: readonly ParsingPart[],
-  extension: string,
+  hint: string,
   { configuration: { sourceScript }, secrets, files }: LoadedRules,
 ): Blake3Hex {
   const names = rules.flatMap(({ password, codec }) => [
@@ -153,7 +149,7 @@ function digestOf(
     Buffer.from(
       JSON.stringify({
         rules,
-        extension,
+        hint,
         sourceScript,
         rowKeys: DEFAULT_ROW_KEYS,
         speakers: DEFAULT_SPEAKERS,

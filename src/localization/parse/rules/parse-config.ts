@@ -63,7 +63,7 @@ export const textLimitsSchema = z.strictObject({
   maxLines: textLimit.describe('Lines.'),
 });
 
-const scriptPatternSchema = z.strictObject({
+export const scriptPatternSchema = z.strictObject({
   match: expression.describe(
     'Regular expression of RE2. Its groups are `(?<text>...)`, and `name`, `speaker`, `scene` and `key`.',
   ),
@@ -85,8 +85,8 @@ export const scriptSchema = z
       .array(
         z.strictObject({
           begin: expression.describe('Regular expression of the first line.'),
-          end: expression.optional(),
-          patterns: scriptPatterns.optional(),
+          end: expression.optional().describe('Regular expression of the last line.'),
+          patterns: scriptPatterns.optional().describe('Patterns in the part.'),
         }),
       )
       .max(32)
