@@ -188,7 +188,7 @@ function detailed(format: SniffedFormat, name: string, text: string): SniffedFor
     const isRpgMaker = RPG_MAKER.some((each) => each.name.test(name) && each.text.test(text));
     return isRpgMaker ? 'rpg-maker' : 'json';
   }
-  if (format === 'text' && /^%YAML /.test(text)) return 'yaml';
+  if (format === 'text' && text.startsWith('%YAML ')) return 'yaml';
   if (format === 'xml' || (format === 'text' && /^<\?xml\s/.test(text))) {
     return /<resources[\s>]/.test(text) ? 'android' : 'xml';
   }

@@ -62,6 +62,12 @@ export function decodeText(bytes: Uint8Array, named?: NamedEncoding): DecodedTex
   }
 }
 
+/** The beginning of a text, of which the last character can be cut. Bytes that are not valid become U+FFFD. */
+export function beginningOf(bytes: Uint8Array, encoding: TextEncoding): string {
+  const label = isTableEncoding(encoding) ? labelOf(encoding) : encoding;
+  return new TextDecoder(label).decode(bytes, { stream: true });
+}
+
 /** A string that was decoded elsewhere, such as a field of an object that holds a whole file. */
 export function decodedString(value: string): DecodedText {
   const byteOrderMark = value.startsWith('\uFEFF');

@@ -11,7 +11,7 @@ import { decompress, type Compression } from '../../../formats/gzip/compressed-f
 import { endsAsZip } from '../../../formats/zip/zip-directory.ts';
 import { isNamedFormat, SNIFFED_BYTES, sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule, CompiledRules, RuleLookup } from '../rules/compile-rules.ts';
-import { isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
+import { encodingOf, isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
 import {
   attemptPart,
   createOutcomeCollector,
@@ -39,6 +39,7 @@ import { createUnitEmitter, type UnitEmitter } from './unit-emitter.ts';
 import { emitTexts } from './emit-texts.ts';
 import { compareDestinations } from '../../../domain/release/destination.ts';
 import { stableNames } from '../../../domain/text/stable-name.ts';
+import { beginningOf } from '../../../formats/text/decode-text.ts';
 import { openZip } from '../../../formats/zip/open-zip.ts';
 import { messageOf } from '../../../platform/errors.ts';
 
@@ -136,10 +137,18 @@ export function chooseFormat({ rules, destination }: ContainerScope, part: Part)
   const wanted = part.given?.format ?? rule.format;
   if (wanted !== 'auto') return { rule, format: wanted };
   const head = part.source.read(0, Math.min(SNIFFED_BYTES, part.source.size));
-  const format = sniffFormat(head, part.name);
+  const format = sniffEncoded(head, part.name, rule);
   // Programs that unpack themselves, and pictures of some games, have an archive behind them.
   const isZip = (format === 'unknown' || format === 'binary') && endsAsZip(part.source);
   return { rule, format: isZip ? 'zip' : format };
+}
+
+/** The format by the first bytes; those of a text in an encoding that only the rule knows show it when they are decoded. */
+function sniffEncoded(head: Buffer, name: string, rule: CompiledRule): string {
+  const format = sniffFormat(head, name);
+  const encoding = encodingOf(rule);
+  if (format !== 'unknown' || encoding === undefined || encoding === 'utf-16') return format;
+  return sniffFormat(Buffer.from(beginningOf(head, encoding)), name);
 }
 
 /** Parses a file of a known format; returns whether the format can hold text. */

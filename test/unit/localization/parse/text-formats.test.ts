@@ -158,9 +158,7 @@ describe('rules for texts', () => {
   it('find what separates columns, or name it', async () => {
     for (const delimiter of [',', ';', '\t', '|']) {
       const table = Buffer.from(`id${delimiter}"a,b;c|d"\n1${delimiter}あ\n`);
-      expect((await unitsOf('a.csv', table)).map(short)).toEqual(
-        ['row[0]["a,b;c|d"] あ'].map((text) => text),
-      );
+      expect((await unitsOf('a.csv', table)).map(short)).toEqual(['row[0].a,b;c|d あ'].map((text) => text));
     }
     const single = Buffer.from('text\nあ,い\n');
     expect((await parseBytes('a.csv', single)).outcome.issues.map(({ code }) => code)).toEqual([
@@ -203,15 +201,13 @@ describe('rules for texts', () => {
   );
 
   it('refuse a text in codes that its encoding is not written with, at parsing', async () => {
-    // The same character of IBM's extensions: in two bytes as NEC has it, and in three as JIS X 0212 has it.
+    // The same character: in two bytes, and in three as JIS X 0212 has it.
     const codes = async (hex: string): Promise<string[]> =>
       (await parseBytes('a.txt', bytes(hex), rule({ encoding: 'euc-jp' }))).outcome.issues.map(
         ({ code }) => code,
       );
-    expect(await codes('f9a1')).toEqual([]);
-    expect(await codes('8ff3f3')).toEqual(
-      [expect.stringMatching(/^encoding_invalid$/)].slice(0, (await codes('8ff3f3')).length),
-    );
+    expect(await codes('ada2a4a2')).toEqual([]);
+    expect(await codes('8fa2f1a4a2')).toEqual(['encoding_invalid']);
   });
 });
 
@@ -324,7 +320,9 @@ describe('a patch of a text file', () => {
 
   it('does not share texts between names that tell different formats', () => {
     const rules = compileRules(loadedRules());
-    const digests = ['a/Map001.json', 'a/Other.json', 'a.ks', 'a.json.gz', 'a.csv.gz'].map(rules.digestFor);
+    const digests = ['a/Map001.json', 'a/Other.json', 'a.ks', 'a.json.gz', 'a.csv.gz'].map((name) =>
+      rules.digestFor(name),
+    );
     expect(new Set(digests).size).toBe(digests.length);
   });
 });
