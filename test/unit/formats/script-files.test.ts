@@ -188,7 +188,9 @@ describe('patchScript', () => {
     const file = Buffer.from(SCRIPT_SAMPLES[preset][0]);
     const codes = new Set<string>();
     const count = campaignSize(2000, 40_000) / PRESETS.length;
-    for (const damaged of mutations(file, { seed: 34, count })) {
+    for (const bytes of mutations(file, { seed: 34, count })) {
+      // Damaged characters become U+FFFD, so that the reader sees the rest.
+      const damaged = bytes.toString();
       const code = formatErrorOf(() => {
         const [[fieldPath, source] = ['', '']] = textsOf(damaged, script);
         if (fieldPath === '') return;
@@ -198,9 +200,7 @@ describe('patchScript', () => {
       });
       codes.add(code?.code ?? 'read');
     }
-    expect(
-      [...codes].filter((code) => !['read', 'encoding_invalid', 'script_invalid'].includes(code)),
-    ).toEqual([]);
+    expect([...codes].filter((code) => !['read', 'script_invalid'].includes(code))).toEqual([]);
     expect(codes).toContain('read');
   });
 });

@@ -129,7 +129,9 @@ describe('patchXml', () => {
 
   it('reads or refuses every damaged document, and writes what it read', () => {
     const codes = new Set<string>();
-    for (const damaged of mutations(Buffer.from(FILE), { seed: 34, count: campaignSize(2000, 40_000) })) {
+    for (const bytes of mutations(Buffer.from(FILE), { seed: 34, count: campaignSize(2000, 40_000) })) {
+      // Damaged characters become U+FFFD, so that the reader sees the rest.
+      const damaged = bytes.toString();
       const code = formatErrorOf(() => {
         const [[fieldPath, source] = ['', '']] = textsOf(damaged);
         if (fieldPath === '') return;
@@ -138,6 +140,6 @@ describe('patchXml', () => {
       });
       codes.add(code?.code ?? 'read');
     }
-    expect([...codes].toSorted()).toEqual(['encoding_invalid', 'read', 'xml_invalid']);
+    expect([...codes].toSorted()).toEqual(['read', 'xml_invalid']);
   });
 });

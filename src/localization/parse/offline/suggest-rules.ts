@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { countText } from '../../../domain/count-text.ts';
 import { createScriptTest } from '../../../domain/text/source-script.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { decodeText } from '../../../formats/text/decode-text.ts';
@@ -69,7 +70,7 @@ interface FieldCounts {
 interface GroupCounts {
   readonly fields: Map<string, FieldCounts>;
   /** Files that are not in UTF-8, with the encodings that read them. */
-  readonly encodings: Map<string, Map<string, number>>;
+  readonly encodings: Map<string, string[]>;
 }
 
 /** Gathers what rules can be suggested from. Its memory is bounded by the number of different fields. */
@@ -112,11 +113,11 @@ export function createRuleSuggester(): RuleSuggester {
       const group = groupOf(destination);
       if (!issues.some(({ code, archiveEntry }) => code === 'encoding_invalid' && archiveEntry === null))
         return;
-      for (const encoding of encodingsOf(await beginning())) {
-        const files = group.encodings.get(encoding) ?? new Map<string, number>();
-        files.set(destination, 1);
-        group.encodings.set(encoding, files);
-      }
+      const encoding = encodingOf(await beginning());
+      if (encoding === null) return;
+      const files = group.encodings.get(encoding) ?? [];
+      files.push(destination);
+      group.encodings.set(encoding, files);
     },
     rules: () => rulesOf(groups),
   };
@@ -179,14 +180,14 @@ const CANDIDATES: readonly (TableEncodingName | 'utf-16le' | 'utf-16be')[] = [
   'windows-1252',
 ];
 
-/** The encodings that read the beginning of a file, the likeliest first: the one with the most letters of texts. */
-function encodingsOf(beginning: Buffer): readonly string[] {
+/** The likeliest of the encodings that read the beginning of a file; `null` when none gives a text. */
+function encodingOf(beginning: Buffer): string | null {
   const scored = CANDIDATES.flatMap((encoding) => {
     const text = decoded(beginning, encoding);
     return text === null ? [] : [{ encoding, score: likeliness(text) }];
   });
   const [best] = scored.toSorted((left, right) => right.score - left.score);
-  return best === undefined || best.score <= 0 ? [] : [best.encoding];
+  return best === undefined || best.score <= 0 ? null : best.encoding;
 }
 
 function decoded(bytes: Buffer, encoding: (typeof CANDIDATES)[number]): string | null {
@@ -233,12 +234,9 @@ function rulesOf(groups: ReadonlyMap<string, GroupCounts>): {
   const skipped: string[] = [];
   for (const [glob, group] of [...groups].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
     for (const [encoding, files] of group.encodings) {
-      const names = [...files.keys()];
-      const destination = names.length <= MAX_GLOBS ? names : [glob];
-      rules.push({
-        rule: { destination, encoding },
-        comments: [`${names.length} files that are not in UTF-8`],
-      });
+      const destination = files.length <= MAX_GLOBS ? files : [glob];
+      const comments = [`${countText(files.length, 'file')} not in UTF-8; check that the texts are right`];
+      rules.push({ rule: { destination, encoding }, comments });
     }
     const texts = textsOf(glob, group, script);
     if (others.has(glob) || texts === null) continue;
