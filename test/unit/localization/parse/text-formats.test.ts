@@ -297,7 +297,7 @@ describe('a patch of a text file', () => {
         unit,
         unit.sourceText.includes('<')
           ? unit.sourceText.replace('三', 'は')
-          : `は "${number}" & ー`.replace(/"/g, name.endsWith('.ks') ? '' : '"'),
+          : `は "${number}" & ー`.replace(/"/g, /\.(?:ks|rpy)$/.test(name) ? '' : '"'),
       );
     });
     const { result, bytes: patched } = await patchBytes(name, Buffer.from(content), edits);
