@@ -4,8 +4,11 @@ import {
   DEFAULT_SPEAKERS,
 } from '../../src/localization/parse/rules/compile-rules.ts';
 import {
+  conditionSchema,
   parseConfigurationSchema,
   parseRuleSchema,
+  scriptPatternSchema,
+  scriptSchema,
   textLimitsSchema,
 } from '../../src/localization/parse/rules/parse-config.ts';
 import { keyTable } from './key-table.ts';
@@ -31,6 +34,30 @@ For each file, and for each entry of an archive, the first rule that matches is 
 parsed with the defaults below.
 
 ${keyTable(parseRuleSchema)}
+
+## \`parse.rules[].script\`
+
+The patterns of a file with the format \`script\`. They are regular expressions of
+[RE2](https://github.com/google/re2/wiki/Syntax): without lookahead and references to groups, and in time that grows with the
+text only. Other formats of scripts have patterns of their own.
+
+${keyTable(scriptSchema)}
+
+## \`parse.rules[].script.patterns[]\`
+
+${keyTable(scriptPatternSchema)}
+
+| Group     | Its characters are                                                                  |
+| --------- | ----------------------------------------------------------------------------------- |
+| \`text\`    | a text                                                                              |
+| \`name\`    | a text, and the speaker of this line, or of the lines below when it is alone        |
+| \`speaker\` | the speaker of this text; without a text in the line, of the lines below            |
+| \`scene\`   | the scene of this text and of the lines below                                       |
+| \`key\`     | what identifies the text, so that it keeps its translation when lines are inserted |
+
+## \`parse.rules[].conditions[]\`
+
+${keyTable(conditionSchema)}
 
 ## \`parse.rules[].limits[]\`
 

@@ -1,5 +1,29 @@
 import { isUtf8 } from 'node:buffer';
+import { beginsZlib } from './gzip/compressed-file.ts';
+import { looksLikeMessagePack } from './messagepack-head.ts';
 import { isSerializedHead } from './unity/serialized-header.ts';
+
+/** Formats that hold text and are known by name only: no reader opens them. */
+export const NAMED_FORMATS = {
+  xlsx: 'Excel workbook',
+  yaml: 'YAML',
+  messagepack: 'MessagePack',
+  mo: 'compiled gettext catalog',
+  plist: 'binary property list',
+  xp3: 'KiriKiri archive',
+  rpa: "Ren'Py archive",
+  rpyc: "compiled Ren'Py script",
+  rgss: 'RPG Maker archive',
+  'ruby-marshal': 'data of RPG Maker XP, VX and VX Ace',
+  'godot-pack': 'Godot package',
+} as const satisfies Record<string, string>;
+
+type NamedFormat = keyof typeof NAMED_FORMATS;
+
+/** Whether a format is known by name only. */
+export function isNamedFormat(format: string): format is NamedFormat {
+  return Object.hasOwn(NAMED_FORMATS, format);
+}
 
 /**
  * The format of a file, as far as its first bytes and its name show it. `unity` is a bundle, `serialized` a file of Unity
@@ -14,6 +38,19 @@ export type SniffedFormat =
   | 'csv'
   | 'tsv'
   | 'text'
+  | 'tyrano'
+  | 'renpy'
+  | 'yarn'
+  | 'properties'
+  | 'strings'
+  | 'rpg-maker'
+  | 'xml'
+  | 'android'
+  | 'resx'
+  | 'po'
+  | 'gzip'
+  | 'zlib'
+  | NamedFormat
   | 'binary'
   | 'unknown';
 
@@ -70,8 +107,16 @@ const MAGICS: readonly Magic[] = [
   magic('binary', 'wOFF'),
   magic('binary', 'wOF2'),
   magic('binary', '\0\u0001\0\0\0'),
+  magic('gzip', '\u001F\u008B\b'),
+  magic('mo', '\u00DE\u0012\u0004\u0095'),
+  magic('mo', '\u0095\u0004\u0012\u00DE'),
+  magic('plist', 'bplist00'),
+  magic('xp3', 'XP3\r\n \n\u001A'),
+  magic('rpa', 'RPA-3.'),
+  magic('rpyc', 'RENPY RPC2'),
+  magic('rgss', 'RGSSAD\0'),
+  magic('godot-pack', 'GDPC'),
   // Compressed files that no reader opens.
-  magic('binary', '\u001F\u008B\b'),
   magic('binary', "7z\u00BC\u00AF'\u001C"),
   magic('binary', '(\u00B5/\u00FD'),
 ];
@@ -83,7 +128,34 @@ const EXTENSIONS = new Map<string, SniffedFormat>([
   ['csv', 'csv'],
   ['tsv', 'tsv'],
   ['txt', 'text'],
+  ['ks', 'tyrano'],
+  ['rpy', 'renpy'],
+  ['yarn', 'yarn'],
+  ['properties', 'properties'],
+  ['strings', 'strings'],
+  ['po', 'po'],
+  ['pot', 'po'],
+  ['xml', 'xml'],
+  ['resx', 'resx'],
+  ['resw', 'resx'],
+  ['yaml', 'yaml'],
+  ['yml', 'yaml'],
 ]);
+
+/** Marshal of Ruby, version 4.8. Its two bytes are no signature, so the names of RPG Maker decide. */
+const RUBY_MARSHAL = { bytes: Buffer.of(4, 8), name: /\.rvdata2?$|\.rxdata$/i };
+/** What the archive of a workbook begins with, and the names of workbooks. */
+const WORKBOOK = { entry: /^(?:\[Content_Types\]\.xml|_rels\/|xl\/|docProps\/)/, name: /\.xls[xm]$/i };
+const ZIP_NAME_AT = 30;
+/** The data of RPG Maker MV and MZ: names of files, and how each begins. */
+const RPG_MAKER = [
+  { name: /(?:^|\/)Map\d{3}\.json$/, text: /"autoplayBgm":/ },
+  { name: /(?:^|\/)data\/System\.json$/, text: /"airship":/ },
+  {
+    name: /(?:^|\/)data\/(?:Actors|Animations|Armors|Classes|CommonEvents|Enemies|Items|MapInfos|Skills|States|Tilesets|Troops|Weapons)\.json$/,
+    text: /^\s*\[\s*null,\s*\{"id":1,/,
+  },
+];
 
 /**
  * Names the format of a file: by its first bytes, then by the extension of its name, then by whether it looks like text.
@@ -96,13 +168,46 @@ export function sniffFormat(head: Uint8Array, name: string): SniffedFormat {
   const mark = TEXT_MARKS.find((each) => each.equals(start.subarray(0, each.length)));
   const text = textOf(start, mark);
   // Some signatures of pictures and sound are letters, with which a text can begin as well.
+  if (known?.format === 'zip' && isWorkbook(start, name)) return 'xlsx';
   if (known !== undefined && (known.format !== 'binary' || text === null)) return known.format;
+  if (RUBY_MARSHAL.name.test(name) && start.subarray(0, 2).equals(RUBY_MARSHAL.bytes)) return 'ruby-marshal';
   if (isSerializedHead(start)) return 'serialized';
   const byName = EXTENSIONS.get(/\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? '');
   // A file with the name of a text format can be in an encoding that only a rule knows, so its bytes are not asked.
-  if (byName !== undefined && (mark !== undefined || !start.includes(0))) return byName;
-  if (text === null) return 'unknown';
-  return looksLikeJson(text) ? 'json' : 'text';
+  if (byName !== undefined && (mark !== undefined || !start.includes(0))) {
+    return detailed(byName, name, text ?? start.toString('latin1'));
+  }
+  if (text !== null) return detailed(looksLikeJson(text) ? 'json' : 'text', name, text);
+  if (beginsZlib(start)) return 'zlib';
+  return looksLikeMessagePack(start) ? 'messagepack' : 'unknown';
+}
+
+/** A format that engines and platforms use in their own way, and texts that show their format by how they begin. */
+function detailed(format: SniffedFormat, name: string, text: string): SniffedFormat {
+  if (format === 'json') {
+    const isRpgMaker = RPG_MAKER.some((each) => each.name.test(name) && each.text.test(text));
+    return isRpgMaker ? 'rpg-maker' : 'json';
+  }
+  if (format === 'text' && text.startsWith('%YAML ')) return 'yaml';
+  if (format === 'xml' || (format === 'text' && /^<\?xml\s/.test(text))) {
+    return /<resources[\s>]/.test(text) ? 'android' : 'xml';
+  }
+  return format;
+}
+
+/**
+ * What in a name helps to find the format: equal bytes can give other texts under names that differ in it. A compressed file
+ * has the extension of the file in it in front of its own.
+ */
+export function formatHint(name: string): string {
+  const extensions = /(?:\.[^./]{1,16}){1,2}$/.exec(name)?.[0].toLowerCase() ?? '';
+  return RPG_MAKER.some((each) => each.name.test(name)) ? `rpg-maker${extensions}` : extensions;
+}
+
+function isWorkbook(start: Buffer, name: string): boolean {
+  return (
+    WORKBOOK.name.test(name) && WORKBOOK.entry.test(start.toString('latin1', ZIP_NAME_AT, ZIP_NAME_AT + 32))
+  );
 }
 
 /** The start of a text in UTF-8, or in UTF-16 with a byte order mark; `null` if it is not such a text. */

@@ -35,6 +35,10 @@ export interface ValueVisitor {
    * units.
    */
   integer(value: number | bigint, start?: number, end?: number): void;
+  /**
+   * A string that names things and is no text: the key of a row, a speaker or a scene. It counts as a value, and has no place.
+   */
+  label(value: string): void;
   /** Any other value. It counts as an element of an array. */
   other(): void;
 }
@@ -52,6 +56,7 @@ export function visitorOf(handled: Partial<ValueVisitor>): ValueVisitor {
     text: ignore,
     bytes: ignore,
     integer: ignore,
+    label: ignore,
     other: ignore,
     ...handled,
   };
@@ -69,6 +74,7 @@ export function forwardingVisitor(visitor: ValueVisitor, changed: Partial<ValueV
     text: visitor.text.bind(visitor),
     bytes: visitor.bytes.bind(visitor),
     integer: visitor.integer.bind(visitor),
+    label: visitor.label.bind(visitor),
     other: visitor.other.bind(visitor),
     ...changed,
   };

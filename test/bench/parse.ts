@@ -103,6 +103,7 @@ function textCounter(): { readonly visitor: ValueVisitor; readonly count: () => 
     },
     bytes: ignore,
     integer: ignore,
+    label: ignore,
     other: ignore,
   };
   return { visitor, count: () => count };

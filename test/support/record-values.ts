@@ -23,6 +23,7 @@ export function recordValues(): { readonly visitor: ValueVisitor; readonly event
       text: keep('text'),
       bytes: keep('bytes'),
       integer: keep('integer'),
+      label: keep('label'),
       other: keep('other'),
     },
   };

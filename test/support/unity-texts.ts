@@ -123,6 +123,7 @@ function pathVisitor(
     text: (value, start, stop) => text(next(), value, start, stop),
     integer: (value) => integer(next(), value),
     bytes: () => void next(),
+    label: () => void next(),
     other: () => void next(),
   };
 }

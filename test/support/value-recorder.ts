@@ -59,6 +59,9 @@ export function createValueRecorder(limits: Partial<ReadLimits> = {}): ValueReco
       integer: (value) => {
         events.push(String(value));
       },
+      label: (value) => {
+        events.push(`@${JSON.stringify(value)}`);
+      },
       other: event('?'),
     },
   };

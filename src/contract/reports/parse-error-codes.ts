@@ -10,6 +10,7 @@ interface ParseErrorMeaning {
 
 const SKIP = 'If players never see it, add a rule with `format: skip` to `parse.rules`.';
 const DAMAGED = `Run \`slipway ctl run verify\`: it finds damage on the volume and repairs it. If the file is undamaged, report its layout with the offset in the message. ${SKIP}`;
+const LAYOUT = `If the file is of another format, name it in a rule: \`text\` reads any file by lines. Otherwise: ${DAMAGED}`;
 const UNSUPPORTED = `Slipway cannot read its text. ${SKIP}`;
 
 /** The error codes of the parse index. */
@@ -64,6 +65,17 @@ export const PARSE_ERROR_CODES = {
   csv_invalid: error(
     'A quote is not closed, a cell continues behind its closing quote, or a row has another number of cells than the first one.',
     `If the file is not a table, or its columns are separated otherwise, name its format (\`tsv\`, \`text\`) in a rule. Otherwise: ${DAMAGED}`,
+  ),
+  script_invalid: error('A quote that joins lines is not closed.', LAYOUT),
+  xml_invalid: error('The document is not well-formed, or uses entities of its own.', LAYOUT),
+  po_invalid: error('A line of the catalog has no keyword with a quoted string.', LAYOUT),
+  compression_invalid: error(
+    'The compressed file is damaged, has several files in it, or bytes behind it.',
+    DAMAGED,
+  ),
+  not_writable: error(
+    'The texts can be read, but not replaced: the SQLite table has triggers, which are code of the file.',
+    `Nothing can be translated there. ${SKIP}`,
   ),
   sqlite_invalid: error(
     'The SQLite file is damaged or encrypted, or hides the row ids of a table behind columns.',

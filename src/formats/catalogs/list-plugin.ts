@@ -111,6 +111,7 @@ function readRecords(
     text: add,
     bytes: forget,
     integer: add,
+    label: forget,
     other: forget,
   };
   const target = { visitor, limits: READ_LIMITS, reportPartError: () => undefined };

@@ -11,6 +11,12 @@ export const POINTER_SYNTAX: PathSyntax = {
   element: (parent, name) => `${parent}/${typeof name === 'number' ? name : escapePointer(name)}`,
 };
 
+/** XPath: `/resources[1]/string[3]/text()`. Elements come with their numbers; the children of an element have no name. */
+export const XML_SYNTAX: PathSyntax = {
+  field: (parent, name) => (name === '' ? parent : `${parent}/${name}`),
+  element: (parent, name) => `${parent}/${name}`,
+};
+
 /** Names and indexes as in a programming language: `lines[0].text`; a name with other characters is `["quoted"]`. */
 export const DOTTED_SYNTAX: PathSyntax = {
   field: (parent, name) => {

@@ -7,6 +7,8 @@ export interface CollectorOptions {
   readonly rowKeys: readonly (readonly string[])[];
   readonly speakerFields: ReadonlySet<string>;
   readonly sceneFields: ReadonlySet<string>;
+  /** Fields whose values decide which texts count; see {@link CollectedText.siblingOf}. */
+  readonly siblingFields?: ReadonlySet<string>;
   /** Whether a string can be a text unit by its characters alone; the others are counted and dropped. */
   readonly isCandidate: (text: string) => boolean;
   /** Whether the value of a field is kept although it is not a candidate, because a file can be inside it. */
@@ -26,12 +28,16 @@ export interface CollectedText {
   readonly end: number;
   readonly speaker: string | null;
   readonly scene: string | null;
+  /** The value of a field of the object around it, or of one around that, for the `siblingFields` of the collector. */
+  readonly siblingOf: (field: string) => string | null;
 }
 
 export interface Collected {
   readonly texts: readonly CollectedText[];
   /** Strings that are not candidates. */
   readonly dropped: number;
+  /** Texts that are not among those that the format of the file selects. */
+  readonly unselected?: number;
 }
 
 interface Step {
@@ -51,6 +57,7 @@ interface Place extends Step {
   rowKey: readonly string[] | null;
   speaker: string | null;
   scene: string | null;
+  siblings: Map<string, string> | null;
   path: string | null;
   keyPath: string | null;
 }
@@ -72,6 +79,7 @@ interface Pending {
 export class TextCollector implements ValueVisitor {
   readonly #options: CollectorOptions;
   readonly #keyFields: ReadonlySet<string>;
+  readonly #siblings: ReadonlySet<string>;
   readonly #pending: Pending[] = [];
   #place: Place;
   #field: string | null = null;
@@ -81,6 +89,7 @@ export class TextCollector implements ValueVisitor {
   constructor(options: CollectorOptions) {
     this.#options = options;
     this.#keyFields = new Set(options.rowKeys.flat());
+    this.#siblings = options.siblingFields ?? new Set();
     this.#place = createPlace(null, false, null, 0, null);
   }
 
@@ -127,7 +136,14 @@ export class TextCollector implements ValueVisitor {
   }
 
   integer(value: number | bigint): void {
-    if (this.#field !== null && this.#keyFields.has(this.#field)) this.#noteKey(this.#field, String(value));
+    const name = this.#field;
+    if (name !== null && this.#keyFields.has(name)) this.#noteKey(name, String(value));
+    if (name !== null && this.#siblings.has(name)) this.#noteSibling(name, String(value));
+    this.#step();
+  }
+
+  label(value: string): void {
+    if (this.#field !== null) this.#noteField(this.#field, value);
     this.#step();
   }
 
@@ -146,6 +162,7 @@ export class TextCollector implements ValueVisitor {
       end: pending.end,
       speaker: nearest(pending.place, 'speaker'),
       scene: nearest(pending.place, 'scene'),
+      siblingOf: this.#siblings.size === 0 ? noSibling : (field) => siblingOf(pending.place, field),
     }));
     return { texts, dropped: this.#dropped };
   }
@@ -188,6 +205,12 @@ export class TextCollector implements ValueVisitor {
     if (this.#keyFields.has(name)) this.#noteKey(name, value);
     if (this.#options.speakerFields.has(name)) this.#place.speaker = value;
     if (this.#options.sceneFields.has(name)) this.#place.scene = value;
+    if (this.#siblings.has(name)) this.#noteSibling(name, value);
+  }
+
+  #noteSibling(name: string, value: string): void {
+    this.#place.siblings ??= new Map();
+    this.#place.siblings.set(name, value);
   }
 
   #noteKey(name: string, value: string): void {
@@ -222,6 +245,7 @@ function createPlace(
     rowKey: null,
     speaker: null,
     scene: null,
+    siblings: null,
     path: null,
     keyPath: null,
   };
@@ -288,6 +312,16 @@ function childPath(
 ): string {
   if (isArray) return syntax.element(path, rowKey ?? elementName ?? index);
   return name === null ? path : syntax.field(path, name);
+}
+
+const noSibling = (): null => null;
+
+function siblingOf(place: Place, field: string): string | null {
+  for (let at: Place | null = place; at !== null; at = at.parent) {
+    const value = at.siblings?.get(field);
+    if (value !== undefined) return value;
+  }
+  return null;
 }
 
 function nearest(place: Place, what: 'speaker' | 'scene'): string | null {

@@ -4,7 +4,7 @@ import type { ValueEdit } from '../patch/find-places.ts';
 import type { DecodedText } from '../text/decode-text.ts';
 import { patchText, type PatchTextOptions } from '../text/patch-text.ts';
 import type { TextSplice } from '../text/splice-text.ts';
-import { readCsv, type CsvOptions } from './read-csv.ts';
+import { delimiterOf, readCsv, type CsvOptions } from './read-csv.ts';
 
 export interface PatchCsvOptions extends CsvOptions, PatchTextOptions {}
 
@@ -24,10 +24,13 @@ export function patchCsv<Value extends string | Uint8Array>(
     read: (decoded, target) => {
       readCsv(decoded, options, target);
     },
-    write: (decoded) => (place) => {
-      if (!place.characters.includes('\0')) return cell(place, decoded, options.delimiter);
-      const message = 'the target text has a NUL, which no table holds';
-      throw new PatchError('character_not_allowed', place.fieldPath, message);
+    write: (decoded) => {
+      const delimiter = delimiterOf(decoded.text, options);
+      return (place) => {
+        if (!place.characters.includes('\0')) return cell(place, decoded, delimiter);
+        const message = 'the target text has a NUL, which no table holds';
+        throw new PatchError('character_not_allowed', place.fieldPath, message);
+      };
     },
   });
 }

@@ -2,8 +2,12 @@ import { FormatError } from '../format-error.ts';
 import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type FoundText, type ReadTarget } from '../text/report-text.ts';
 
+/** What can separate columns, in the order in which they are tried. */
+const DELIMITERS = [',', ';', '\t', '|'] as const;
+
 export interface CsvOptions {
-  readonly delimiter: ',' | '\t';
+  /** `auto`: see {@link delimiterOf}. */
+  readonly delimiter: (typeof DELIMITERS)[number] | 'auto';
   readonly header: boolean;
 }
 
@@ -21,7 +25,7 @@ export interface CsvOptions {
 export function readCsv(decoded: DecodedText, options: CsvOptions, target: ReadTarget): void {
   const { visitor, limits } = target;
   const byteOffsetOf = byteOffsets(decoded);
-  const nextRow = createRowScanner(decoded.text, options.delimiter, {
+  const nextRow = createRowScanner(decoded.text, delimiterOf(decoded.text, options), {
     maxCells: limits.elements,
     fail: (message, position) => new FormatError('container_limit_exceeded', message, byteOffsetOf(position)),
   });
@@ -60,6 +64,23 @@ export function readCsv(decoded: DecodedText, options: CsvOptions, target: ReadT
     return columnNames(row.cells.map(({ value }) => value.toWellFormed()));
   }
 }
+
+/** The character that separates the columns. `auto`: the one that separates the first row into the most, else a comma. */
+export function delimiterOf(text: string, { delimiter }: CsvOptions): string {
+  if (delimiter !== 'auto') return delimiter;
+  const [firstRow = ''] = /^[\r\n]*((?:"(?:[^"]|"")*"|[^"\r\n])*)/.exec(text.slice(0, MAX_HEADER)) ?? [];
+  const plain = firstRow.replaceAll(/"(?:[^"]|"")*"/g, '');
+  let best: string = DELIMITERS[0];
+  let most = 0;
+  for (const each of DELIMITERS) {
+    const count = plain.split(each).length;
+    if (count > most) [best, most] = [each, count];
+  }
+  return best;
+}
+
+/** UTF-16 code units of the first row in which separators are counted. */
+const MAX_HEADER = 64 * 1024;
 
 function lengthFlaw({ cells, start }: CsvRow, expected: number): CsvRow['flaw'] {
   if (cells.length === expected) return null;

@@ -234,6 +234,10 @@ export class PathVisitor implements ValueVisitor {
     this.#step();
   }
 
+  label(): void {
+    this.#step();
+  }
+
   other(): void {
     this.#step();
   }

@@ -7,7 +7,7 @@ import { numberedVisitor, READ_LIMITS, type ReadLimits } from '../value-visitor.
 import { prepareHeader, restoreHeader } from './file-header.ts';
 import { openUntrustedCopy, sqliteError } from './open-untrusted.ts';
 import type { Cell } from './row-query.ts';
-import { listTables, quoteName } from './table-layout.ts';
+import { listTables, quoteName, tablesWithTriggers } from './table-layout.ts';
 import { textDecoder, visitSqlite, type CellAddress } from './visit-sqlite.ts';
 
 interface CellEdit {
@@ -95,12 +95,7 @@ function checkTarget({ place: { edit, target } }: CellEdit, limits: ReadLimits):
 
 /** Refuses changes that would change something else too: by a trigger, or because other rows refer to the value. */
 function checkSchema(database: DatabaseSync, cells: readonly CellEdit[]): void {
-  const triggers = new Set(
-    database
-      .prepare("SELECT tbl_name FROM main.sqlite_schema WHERE type = 'trigger'")
-      .all()
-      .map((row) => String(row['tbl_name']).toLowerCase()),
-  );
+  const triggers = tablesWithTriggers(database);
   const related = relatedColumns(database);
   for (const { place, address } of cells) {
     const { layout, column } = address;

@@ -43,6 +43,12 @@ export function listTables(database: DatabaseSync): {
   return { tables, skipped };
 }
 
+/** The names of tables with triggers, in lower case. A change of one would run code of the file. */
+export function tablesWithTriggers(database: DatabaseSync): ReadonlySet<string> {
+  const rows = database.prepare("SELECT tbl_name FROM main.sqlite_schema WHERE type = 'trigger'").all();
+  return new Set(rows.map((row) => String(row['tbl_name']).toLowerCase()));
+}
+
 /** Finds out how to read a table. @throws FormatError `sqlite_invalid`, `container_limit_exceeded`; Error from SQLite */
 export function readLayout(database: DatabaseSync, name: string): TableLayout {
   const all = database

@@ -7,7 +7,13 @@ import { exactInteger, type ReadLimits, type ReportPartError, type ValueVisitor 
 import { FormatError } from '../format-error.ts';
 import { openUntrusted, sqliteError } from './open-untrusted.ts';
 import { rowName, cellsOf, rowQuery, type Cell } from './row-query.ts';
-import { listTables, readLayout, type SkippedKind, type TableLayout } from './table-layout.ts';
+import {
+  listTables,
+  readLayout,
+  tablesWithTriggers,
+  type SkippedKind,
+  type TableLayout,
+} from './table-layout.ts';
 import { bufferOf } from '../../platform/buffer-of.ts';
 
 export interface SqliteOptions {
@@ -21,6 +27,8 @@ export interface SqliteOptions {
    * each column.
    */
   readonly readsBlob?: (table: string, column: string) => boolean;
+  /** Whether a table with triggers is a part error `not_writable`, because none of its texts could be replaced. */
+  readonly refusesTriggers?: boolean;
   /** Receives, directly before each `text()` and `bytes()`, the address of the value, for write-back. */
   readonly onCell?: (address: CellAddress) => void;
 }
@@ -66,7 +74,12 @@ export function visitSqlite(path: string, visitor: ValueVisitor, options: Sqlite
     const walk: Walk = { database, visitor, options, decode: textDecoder(encoding), budget };
     for (const { name, kind } of names.skipped) options.onSkipped?.(name, kind);
     visitor.beginObject();
-    for (const name of names.tables) visitTable(walk, name);
+    const refused =
+      options.refusesTriggers === true ? attempt(() => tablesWithTriggers(database)) : new Set<string>();
+    for (const name of names.tables) {
+      if (!refused.has(name.toLowerCase())) visitTable(walk, name);
+      else options.reportPartError(new FormatError('not_writable', 'the table has triggers'), name);
+    }
     visitor.endObject();
   } finally {
     database.close();

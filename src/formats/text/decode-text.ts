@@ -1,11 +1,11 @@
 import { constants } from 'node:buffer';
 import { FormatError } from '../format-error.ts';
+import { isTableEncoding, labelOf, tableEncoding, type TableEncodingName } from './table-encoding.ts';
 
-/** Encodings of text files; `cp932` is Windows' variant of Shift_JIS. */
-export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'cp932';
+export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | TableEncodingName;
 
 /** An encoding that a rule names; `utf-16` needs a byte order mark. */
-export type NamedEncoding = 'utf-8' | 'utf-16' | 'cp932';
+export type NamedEncoding = TextEncoding | 'utf-16';
 
 /** How the lines of a text end; `none` when it has one line without an end. */
 type LineEnd = 'none' | 'lf' | 'crlf' | 'cr' | 'mixed';
@@ -42,7 +42,7 @@ export function decodeText(bytes: Uint8Array, named?: NamedEncoding): DecodedTex
   if (named === 'utf-16' && mark === undefined) {
     throw new FormatError('encoding_invalid', 'the text has no byte order mark of UTF-16', 0);
   }
-  const found = mark?.[0] ?? (named === 'cp932' ? 'cp932' : 'utf-8');
+  const found = mark?.[0] ?? (named === undefined || named === 'utf-16' ? 'utf-8' : named);
   const start = mark?.[1].length ?? 0;
   if (bytes.length > constants.MAX_STRING_LENGTH) {
     throw new FormatError(
@@ -53,12 +53,19 @@ export function decodeText(bytes: Uint8Array, named?: NamedEncoding): DecodedTex
   const body = bytes.subarray(start);
   try {
     const text = repairControls(decoderOf(found).decode(body), found);
+    checkLength(text, found, body.length);
     return { text, encoding: found, byteOrderMark: mark !== undefined, lineEnd: lineEndOf(text) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const offset = start + firstBadByte(body, found);
     throw new FormatError('encoding_invalid', `the text is not valid ${found}`, offset);
   }
+}
+
+/** The beginning of a text, of which the last character can be cut. Bytes that are not valid become U+FFFD. */
+export function beginningOf(bytes: Uint8Array, encoding: TextEncoding): string {
+  const label = isTableEncoding(encoding) ? labelOf(encoding) : encoding;
+  return new TextDecoder(label).decode(bytes, { stream: true });
 }
 
 /** A string that was decoded elsewhere, such as a field of an object that holds a whole file. */
@@ -88,16 +95,24 @@ export function byteOffsets({ text, encoding, byteOrderMark }: DecodedText): (po
 
 function encodedLength(text: string, encoding: TextEncoding): number {
   if (encoding === 'utf-8') return Buffer.byteLength(text);
-  if (encoding !== 'cp932') return 2 * text.length;
-  // ASCII and halfwidth katakana have one byte, all others two.
-  // oxlint-disable-next-line no-control-regex -- ASCII includes the control characters
-  return 2 * text.length - (text.match(/[\x00-\x7F\uFF61-\uFF9F]/g)?.length ?? 0);
+  return isTableEncoding(encoding) ? tableEncoding(encoding).lengthOf(text) : 2 * text.length;
+}
+
+/**
+ * Checks that every character has the bytes that the table of the encoding gives it. A file can have longer codes for
+ * some; the positions of its texts would not be known then.
+ */
+function checkLength(text: string, encoding: TextEncoding, size: number): void {
+  if (!isTableEncoding(encoding) || tableEncoding(encoding).lengthOf(text) === size) return;
+  const message = `the text has characters in codes that ${encoding} is not written with`;
+  throw new FormatError('encoding_invalid', message);
 }
 
 function decoderOf(encoding: TextEncoding): TextDecoder {
-  // The Encoding Standard calls CP932 shift_jis; the extensions of NEC and IBM are part of it.
-  const label = encoding === 'cp932' ? 'shift_jis' : encoding;
-  return new TextDecoder(label, { fatal: true, ignoreBOM: true });
+  return new TextDecoder(isTableEncoding(encoding) ? labelOf(encoding) : encoding, {
+    fatal: true,
+    ignoreBOM: true,
+  });
 }
 
 /** The decoder of ICU permutes three control characters, as IBM's code page 943 does. The Encoding Standard does not. */

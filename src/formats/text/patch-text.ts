@@ -1,8 +1,9 @@
 import { type PathSyntax, DOTTED_SYNTAX } from '../collect/path-syntax.ts';
 import { checkLength, PatchError } from '../patch/patch-error.ts';
-import { findPlaces, type ValueEdit, type FieldEdit } from '../patch/find-places.ts';
+import { findPlaces, isNested, type ValueEdit, type FieldEdit } from '../patch/find-places.ts';
 import { READ_LIMITS, type ReadLimits } from '../value-visitor.ts';
-import type { DecodedText, NamedEncoding } from './decode-text.ts';
+import { decodedString, decodeText, type DecodedText, type NamedEncoding } from './decode-text.ts';
+import { FormatError } from '../format-error.ts';
 import { type ReadTarget, readLines } from './report-text.ts';
 import { spliceText, type TextSplice } from './splice-text.ts';
 
@@ -20,14 +21,17 @@ export function patchText<Value extends string | Uint8Array>(
     syntax,
     read,
     write,
+    readsBack,
   }: {
     readonly syntax: PathSyntax;
     readonly read: (decoded: DecodedText, target: ReadTarget) => void;
     /** Gives the characters of a text; `place.characters` is the text itself. */
     readonly write: (decoded: DecodedText) => (place: TextSplice) => string;
+    /** For formats in which some texts cannot be written so that they are read again: the message for such a text. */
+    readonly readsBack?: string;
   },
 ): Value extends string ? string : Buffer {
-  return spliceText(value, encoding, (decoded) => {
+  const patched = spliceText(value, encoding, (decoded) => {
     const places = findPlaces(edits, syntax, (visitor) => {
       read(decoded, { visitor, limits, reportPartError: () => undefined });
     });
@@ -38,6 +42,26 @@ export function patchText<Value extends string | Uint8Array>(
       return { ...place, characters: charactersOf(place) };
     });
   });
+  if (readsBack === undefined) return patched;
+  const decoded = typeof patched === 'string' ? decodedString(patched) : decodeText(patched, encoding);
+  try {
+    findPlaces(invertedEdits(edits), syntax, (visitor) => {
+      read(decoded, { visitor, limits, reportPartError: () => undefined });
+    });
+  } catch (error) {
+    const isOther = !(error instanceof PatchError) && !(error instanceof FormatError);
+    if (isOther) throw error;
+    const path = error instanceof PatchError ? error.fieldPath : (edits[0]?.fieldPath ?? '');
+    throw new PatchError('character_not_allowed', path, readsBack);
+  }
+  return patched;
+}
+
+/** The same edits the other way round: they find the places of the targets. Files inside of fields are left out. */
+function invertedEdits(edits: readonly ValueEdit[]): readonly ValueEdit[] {
+  return edits.flatMap((edit) =>
+    isNested(edit) ? [] : [{ fieldPath: edit.fieldPath, source: edit.target, target: edit.source }],
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import { newPiece, joinPieces, type OutputPiece } from '../patch/output-pieces.ts';
 import { bytesSource } from '../byte-source.ts';
 import { PatchError } from '../patch/patch-error.ts';
-import { encodeCp932 } from './cp932-encoding.ts';
+import { tableEncoding } from './table-encoding.ts';
 import {
   byteOffsets,
   decodedString,
@@ -66,7 +66,7 @@ function spliceString(text: string, splices: readonly TextSplice[]): string {
   return `${parts.join('')}${text.slice(copied)}`;
 }
 
-/** @param text well-formed, and only CP932 lacks characters */
+/** @param text well-formed, and only encodings with tables lack characters */
 function encode(text: string, encoding: TextEncoding, fieldPath: string): Buffer {
   switch (encoding) {
     case 'utf-8':
@@ -75,13 +75,13 @@ function encode(text: string, encoding: TextEncoding, fieldPath: string): Buffer
       return Buffer.from(text, 'utf16le');
     case 'utf-16be':
       return Buffer.from(text, 'utf16le').swap16();
-    case 'cp932':
-      return encodeCp932(text, (character) => {
+    default:
+      return tableEncoding(encoding).encode(text, (character) => {
         const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
         throw new PatchError(
           'unencodable_character',
           fieldPath,
-          `CP932 has no character U+${code} (${character})`,
+          `${tableEncoding(encoding).name} has no character U+${code} (${character})`,
         );
       });
   }

@@ -1,5 +1,5 @@
 import type { ByteSource } from '../byte-source.ts';
-import { FormatError } from '../format-error.ts';
+import { FormatError, readableOr } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import { crc32 } from 'node:zlib';
 
@@ -86,6 +86,14 @@ export function findDirectory(source: ByteSource): DirectoryPlace {
     }
   }
   throw zipInvalid('there is no end of a zip directory, or bytes follow it', source.size);
+}
+
+/** Whether a file ends with the end of a zip directory that is in it: an archive with other bytes in front of it. */
+export function endsAsZip(source: ByteSource): boolean {
+  if (source.size < END_RECORD_SIZE) return false;
+  const signature = source.read(source.size - END_RECORD_SIZE, 4).readUInt32LE(0);
+  if (signature !== END_RECORD) return false;
+  return readableOr(false, () => findDirectory(source).count > 0);
 }
 
 function directoryPlace(source: ByteSource, record: Buffer, at: number): DirectoryPlace {

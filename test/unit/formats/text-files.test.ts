@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { StringCodecError, createStringCodec } from '../../../src/formats/codecs/string-codec.ts';
 import { DOTTED_SYNTAX } from '../../../src/formats/collect/path-syntax.ts';
 import { FormatError } from '../../../src/formats/format-error.ts';
-import { CP932 } from '../../../src/formats/text/cp932-encoding.ts';
 import {
   byteOffsets,
   decodedString,
   decodeText,
   type NamedEncoding,
 } from '../../../src/formats/text/decode-text.ts';
+import { tableEncoding } from '../../../src/formats/text/table-encoding.ts';
 import { patchLines } from '../../../src/formats/text/patch-text.ts';
 import { readLines } from '../../../src/formats/text/report-text.ts';
 import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
@@ -185,6 +185,8 @@ print(json.dumps(found))`;
     });
   });
 });
+
+const CP932 = tableEncoding('cp932');
 
 const bytesOf = (character: string): number | null => CP932.bytesOf(character.codePointAt(0) ?? 0);
 

@@ -236,6 +236,7 @@ describe('the objects of Unity', () => {
         text: fail,
         bytes: nothing,
         integer: nothing,
+        label: nothing,
         other: nothing,
       };
       expect(() => visitObject(file, first, visitor, READ_LIMITS)).toThrow('from the visitor');

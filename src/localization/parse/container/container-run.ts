@@ -1,8 +1,10 @@
 import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import type { ByteSource } from '../../../formats/byte-source.ts';
+import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
+import { isNamedFormat } from '../../../formats/sniff.ts';
 import type { ReadLimits } from '../../../formats/value-visitor.ts';
-import type { CompiledRule, RuleLookup, RuleFormat } from '../rules/compile-rules.ts';
+import type { CompiledRule, RuleLookup } from '../rules/compile-rules.ts';
+import type { RuleFormat } from '../rules/parse-config.ts';
 import type { ContainerOutcome, ParseIssue, PartLocation, SkipReason } from './parsed-container.ts';
 import type { UnitEmitter } from './unit-emitter.ts';
 
@@ -52,8 +54,8 @@ export interface ContainerRun extends ContainerScope, IssueSink {
 }
 
 export interface OutcomeCollector extends IssueSink {
-  /** @param format the format of the container itself; `null` when it has no text */
-  outcome(format: string | null): ContainerOutcome;
+  /** @param format the format of the container itself; @param hasText whether the format can hold text */
+  outcome(format: string, hasText: boolean): ContainerOutcome;
   /** The outcome when an error of the container itself is among those reported. */
   failure(format: string): ContainerOutcome;
 }
@@ -83,9 +85,9 @@ export function createOutcomeCollector(): OutcomeCollector {
     skip: (reason, by = 1) => {
       count(reason, by);
     },
-    outcome: (format) => {
-      const status = format === null ? 'unsupported' : isPartial ? 'partial' : 'parsed';
-      return { status, format: format ?? 'unknown', issues, skipped };
+    outcome: (format, hasText) => {
+      const status = hasText ? (isPartial ? 'partial' : 'parsed') : 'unsupported';
+      return { status, format: hasText || isNamedFormat(format) ? format : 'unknown', issues, skipped };
     },
     failure: (format) => ({ status: 'failed', format, issues, skipped }),
   };
@@ -121,6 +123,19 @@ export function namesOnTheWay(entry: string): readonly string[] {
   return entry
     .split('!/')
     .map((name) => name.replaceAll(/!%(25|2F)/g, (_escape, code) => (code === '25' ? '!%' : '!/')));
+}
+
+/** The name of the file in a compressed file, which has no name of its own. */
+export const COMPRESSED_ENTRY = 'content';
+
+/** The file in a compressed file. Its format shows in its bytes, or in the name in front of `.gz`. */
+export function compressedPart(part: Part, content: Uint8Array): Part {
+  return {
+    source: bytesSource(content),
+    name: part.name.replace(/\.(?:gz|zz|zlib)$/i, ''),
+    ...nestedName(part, COMPRESSED_ENTRY, COMPRESSED_ENTRY),
+    depth: part.depth + 1,
+  };
 }
 
 /** The name of a file inside of a field, which is an entry of the file around it. */

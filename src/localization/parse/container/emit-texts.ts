@@ -1,7 +1,8 @@
 import { bytesSource } from '../../../formats/byte-source.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { sniffFormat } from '../../../formats/sniff.ts';
-import type { CompiledRule, RuleFormat } from '../rules/compile-rules.ts';
+import type { CompiledRule } from '../rules/compile-rules.ts';
+import type { RuleFormat } from '../rules/parse-config.ts';
 import { collectText, decodedValue, isTextFormat, type TextFormat } from './collect-text.ts';
 import {
   fieldFileName,
@@ -28,6 +29,7 @@ export interface TextOrigin {
 /** Names and two columns or more in the first line, and something below it: what a table in a field looks like. */
 const TABLE = /^[A-Za-z_][\w .-]*([,\t])[A-Za-z_][\w .-]*(?:\1[A-Za-z_][\w .-]*)*\r?\n./;
 const JSON_START = /^\s*[[{]/;
+const XML_START = /^\uFEFF?\s*<\?xml\s/;
 
 /** UTF-16 code units of the name of a speaker or a scene, which many texts can share. A longer one is dropped. */
 const MAX_CONTEXT = 1024;
@@ -37,6 +39,8 @@ const CONTAINER_FORMATS: ReadonlySet<string> = new Set([
   'unity',
   'serialized',
   'zip',
+  'gzip',
+  'zlib',
   'sqlite',
   'flatbuffers',
 ]);
@@ -45,6 +49,7 @@ const CONTAINER_FORMATS: ReadonlySet<string> = new Set([
 export async function emitTexts(origin: TextOrigin, collected: Collected): Promise<void> {
   const { run, rule, location, keyPrefix, fieldPrefix } = origin;
   run.skip('no_source_script', collected.dropped);
+  run.skip('field_not_selected', collected.unselected ?? 0);
   const { texts, repeated } = uniqueTexts(collected.texts);
   for (const { value, fieldPath } of repeated) {
     const path = fieldPrefix + fieldPath;
@@ -58,8 +63,9 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
     const fieldPath = fieldPrefix + text.fieldPath;
     if (typeof value !== 'string') run.skip('binary');
     else if (!rule.hasSourceScript(value)) run.skip('no_source_script');
-    else if (!rule.isSelectedField(fieldPath)) run.skip('field_not_selected');
-    else if (Buffer.byteLength(value) > run.limits.stringBytes) {
+    else if (!rule.isSelectedField(fieldPath) || !rule.meetsConditions(fieldPath, text.siblingOf)) {
+      run.skip('field_not_selected');
+    } else if (Buffer.byteLength(value) > run.limits.stringBytes) {
       const message = `a string of ${Buffer.byteLength(value)} bytes is longer than ${run.limits.stringBytes}`;
       run.report(location, new FormatError('field_too_large', message), fieldPath);
     } else {
@@ -172,6 +178,7 @@ function contextName(name: string | null): string | null {
 
 function guessText(value: string): TextFormat | 'unknown' {
   if (JSON_START.test(value)) return 'json';
+  if (XML_START.test(value)) return 'xml';
   const [, delimiter] = TABLE.exec(value) ?? [];
   if (delimiter === undefined) return 'unknown';
   return delimiter === ',' ? 'csv' : 'tsv';

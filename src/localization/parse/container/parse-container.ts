@@ -7,9 +7,11 @@ import {
   type OpenFile,
 } from '../../../formats/byte-source.ts';
 import { FormatError } from '../../../formats/format-error.ts';
-import { SNIFFED_BYTES, sniffFormat } from '../../../formats/sniff.ts';
+import { decompress, type Compression } from '../../../formats/gzip/compressed-file.ts';
+import { endsAsZip } from '../../../formats/zip/zip-directory.ts';
+import { isNamedFormat, SNIFFED_BYTES, sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule, CompiledRules, RuleLookup } from '../rules/compile-rules.ts';
-import { isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
+import { encodingOf, isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
 import {
   attemptPart,
   createOutcomeCollector,
@@ -20,6 +22,7 @@ import {
   type ContainerScope,
   type OutcomeCollector,
   type Part,
+  compressedPart,
   readWhole,
   nestedName,
 } from './container-run.ts';
@@ -36,6 +39,7 @@ import { createUnitEmitter, type UnitEmitter } from './unit-emitter.ts';
 import { emitTexts } from './emit-texts.ts';
 import { compareDestinations } from '../../../domain/release/destination.ts';
 import { stableNames } from '../../../domain/text/stable-name.ts';
+import { beginningOf } from '../../../formats/text/decode-text.ts';
 import { openZip } from '../../../formats/zip/open-zip.ts';
 import { messageOf } from '../../../platform/errors.ts';
 
@@ -100,7 +104,7 @@ export async function visitContainer(
     ({ format } = choice);
     const hasText = await parseAs(run, part, choice);
     await emitter.flush();
-    return collector.outcome(hasText ? format : null);
+    return collector.outcome(format, hasText);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     await emitter.flush();
@@ -133,7 +137,18 @@ export function chooseFormat({ rules, destination }: ContainerScope, part: Part)
   const wanted = part.given?.format ?? rule.format;
   if (wanted !== 'auto') return { rule, format: wanted };
   const head = part.source.read(0, Math.min(SNIFFED_BYTES, part.source.size));
-  return { rule, format: sniffFormat(head, part.name) };
+  const format = sniffEncoded(head, part.name, rule);
+  // Programs that unpack themselves, and pictures of some games, have an archive behind them.
+  const isZip = (format === 'unknown' || format === 'binary') && endsAsZip(part.source);
+  return { rule, format: isZip ? 'zip' : format };
+}
+
+/** The format by the first bytes; those of a text in an encoding that only the rule knows show it when they are decoded. */
+function sniffEncoded(head: Buffer, name: string, rule: CompiledRule): string {
+  const format = sniffFormat(head, name);
+  const encoding = encodingOf(rule);
+  if (format !== 'unknown' || encoding === undefined || encoding === 'utf-16') return format;
+  return sniffFormat(Buffer.from(beginningOf(head, encoding)), name);
 }
 
 /** Parses a file of a known format; returns whether the format can hold text. */
@@ -150,6 +165,10 @@ async function parseAs(run: ContainerRun, part: Part, { rule, format }: FormatCh
     case 'serialized':
       await parseUnity(run, part, rule);
       return true;
+    case 'gzip':
+    case 'zlib':
+      await parseCompressed(run, part, format);
+      return true;
     case 'sqlite':
       await parseSqlite(run, part, rule);
       return true;
@@ -163,7 +182,7 @@ async function parseAs(run: ContainerRun, part: Part, { rule, format }: FormatCh
       run.skip('binary');
       return false;
     default:
-      run.skip('unknown_format');
+      run.skip(isNamedFormat(format) ? 'format_not_read' : 'unknown_format');
       return false;
   }
 }
@@ -188,6 +207,12 @@ async function parseTextFile(
     { run, part, rule, location, keyPrefix: joinKeyPath([entryKey, '', '']), fieldPrefix: '' },
     collected,
   );
+}
+
+/** Parses the file in a compressed file. @throws FormatError when it cannot be decompressed */
+async function parseCompressed(run: ContainerRun, part: Part, compression: Compression): Promise<void> {
+  const content = decompress(readWhole(run, part), compression, run.limits);
+  await run.parsePart(compressedPart(part, content));
 }
 
 /**

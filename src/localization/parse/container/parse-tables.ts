@@ -55,6 +55,7 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
         run.skip('not_a_table');
       },
       readsBlob: (_table, column) => rule.nestedFormat(column) !== undefined,
+      refusesTriggers: true,
     });
   } finally {
     copy.remove();

@@ -3,7 +3,7 @@ import { FormatError } from '../../../formats/format-error.ts';
 import type { CollectedText } from '../../../formats/collect/text-collector.ts';
 
 /** Version of the parser. Containers are parsed again when it changes. */
-export const PARSER_VERSION = '3';
+export const PARSER_VERSION = '4';
 
 export const UNIT_ID_BYTES = 16;
 export const SOURCE_DIGEST_BYTES = 32;
@@ -52,6 +52,8 @@ export const SKIP_REASONS = {
   binary: 'The file or the field holds pictures, sound, programs or other bytes without text.',
   not_a_table: 'The object of a SQLite database is a view, a virtual table or internal.',
   unknown_format: 'Neither the first bytes nor the name of the file show a format that Slipway reads.',
+  format_not_read:
+    'The file has a known format with text that Slipway does not read, such as a workbook or YAML; `format` of its container names it.',
   skipped_by_rule: 'A rule has the format `skip` for the file or the field.',
   errors_not_listed: 'The container has more errors than the report lists of one container.',
 } as const satisfies Record<string, string>;

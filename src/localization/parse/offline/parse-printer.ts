@@ -9,6 +9,7 @@ import {
 import { PARSE_ERROR_CODES } from '../../../contract/reports/parse-error-codes.ts';
 import { unitIdText } from '../../unit-id-text.ts';
 import { printable, textExcerpt, textTable } from '../../../platform/terminal/text-table.ts';
+import { overviewFields, overviewText, type GameOverview } from './game-overview.ts';
 import { countText } from '../../../domain/count-text.ts';
 
 export interface ParsePrinter {
@@ -17,6 +18,8 @@ export interface ParsePrinter {
   /** @param units the units that the container handed over, printed or not */
   outcome(destination: string, outcome: ContainerOutcome, units: number, isFirst: boolean): string;
   summary(totals: ParseTotals, seconds: number): string;
+  /** What a folder of a game has. @param suggested whether a file of rules was asked for */
+  overview(overview: GameOverview, path: string, suggested: boolean): string;
 }
 
 export interface ParseTotals {
@@ -61,7 +64,7 @@ export function addOutcome(totals: ParseTotals, outcome: ContainerOutcome, units
   }
 }
 
-/** Prints one JSON object a line; `type` is `unit`, `error`, `container` or `summary`. Fields are named as in the reports. */
+/** Prints one JSON object a line; `type` is `unit`, `error`, `container`, `overview` or `summary`. Fields are named as in the reports. */
 export const jsonPrinter: ParsePrinter = {
   units: (destination, units) =>
     units
@@ -109,6 +112,7 @@ export const jsonPrinter: ParsePrinter = {
       skipped,
       seconds: Number(seconds.toFixed(3)),
     }),
+  overview: (overview) => line('overview', overviewFields(overview)),
 };
 
 function location(
@@ -169,6 +173,7 @@ export const textPrinter: ParsePrinter = {
     ];
     return `\n${notes.join('')}${line.join(', ')}\n`;
   },
+  overview: overviewText,
 };
 
 function heading(destination: string, isFirst: boolean): string {

@@ -1,5 +1,7 @@
 import { processBounds } from '../process/container-processes.ts';
-import { mkdtemp, rm } from '../../../platform/files/file-changes.ts';
+import { mkdtemp, rm, writeFile } from '../../../platform/files/file-changes.ts';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
@@ -17,6 +19,8 @@ import {
   textPrinter,
 } from './parse-printer.ts';
 import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
+import { addContainer, addUnits, emptyOverview, suggestedText } from './game-overview.ts';
+import { createRuleSuggester } from './suggest-rules.ts';
 import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
 import { readRulesFile, type RulesFile } from './read-rules-file.ts';
 import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
@@ -55,7 +59,12 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
   try {
     const files = await listReleaseFiles(options.path, options.destination, io.signal);
     if (!files.ok) return refuse(io, [files.error]);
-    const totals = await printUnits(files.value, rules.value, options, io);
+    const totals =
+      options.suggest === null
+        ? await printUnits(files.value, rules.value, options, io)
+        : await suggestRules(files.value, rules.value, { ...options, suggest: options.suggest }, io);
+    if (totals === null)
+      return refuse(io, [`--suggest: ${options.suggest} exists; name a new file, or remove it`]);
     return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
   } catch (error) {
     if (error instanceof OutputError) return outputFailed(io, error.cause);
@@ -67,16 +76,93 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
 
 async function printUnits(
   files: readonly ReleaseFile[],
-  { configuration, rules }: RulesFile,
-  { json, limit }: ParseOptions,
-  { stdout, clock, signal }: ParseIo,
+  rules: RulesFile,
+  { path, json, limit }: ParseOptions,
+  io: ParseIo,
 ): Promise<ParseTotals> {
-  const startedAt = clock.monotonic();
+  const startedAt = io.clock.monotonic();
   const printer = json ? jsonPrinter : textPrinter;
   const totals = emptyTotals();
+  const overview = emptyOverview();
   const print = async (text: string): Promise<void> => {
-    if (text !== '') await written(stdout, text, signal);
+    if (text !== '') await written(io.stdout, text, io.signal);
   };
+  const sink = createSink(printer, totals, limit ?? Infinity, print);
+  await parseAll(files, rules, io, {
+    units: async (destination, units) => {
+      addUnits(overview, destination, units);
+      await sink.units(destination, units);
+    },
+    outcome: async (destination, outcome) => {
+      addContainer(overview, destination, outcome, sink.unitsOf());
+      await sink.outcome(destination, outcome);
+    },
+  });
+  if (files.length > 1) await print(printer.overview(overview, path, false));
+  await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000));
+  return totals;
+}
+
+/** Writes a file of rules from all strings of a folder. @returns `null` when the file exists */
+async function suggestRules(
+  files: readonly ReleaseFile[],
+  { configuration, rules }: RulesFile,
+  { path, json, suggest }: ParseOptions & { readonly suggest: string },
+  io: ParseIo,
+): Promise<ParseTotals | null> {
+  const startedAt = io.clock.monotonic();
+  const printer = json ? jsonPrinter : textPrinter;
+  if (existsSync(suggest)) return null;
+  const totals = emptyTotals();
+  const overview = emptyOverview();
+  const suggester = createRuleSuggester();
+  const paths = new Map(files.map(({ destination, path: file }) => [destination, file]));
+  let count = 0;
+  const every = { ...rules, configuration: { ...rules.configuration, sourceScript: 'any' as const } };
+  await parseAll(files, { configuration, rules: every }, io, {
+    units: async (destination, units) => {
+      count += units.length;
+      addUnits(overview, destination, units);
+      suggester.units(destination, units);
+      await Promise.resolve();
+    },
+    outcome: async (destination, outcome) => {
+      addOutcome(totals, outcome, count);
+      addContainer(overview, destination, outcome, count);
+      count = 0;
+      await suggester.outcome(
+        destination,
+        outcome,
+        async () => await readBeginning(paths.get(destination) ?? ''),
+      );
+    },
+  });
+  const suggested = suggester.rules();
+  await writeFile(suggest, suggested.text, { flag: 'wx' });
+  await written(io.stdout, printer.overview(overview, path, true), io.signal);
+  await written(io.stdout, printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000), io.signal);
+  if (!json) await written(io.stdout, suggestedText(suggest, suggested.count), io.signal);
+  return totals;
+}
+
+const BEGINNING_BYTES = 256 * 1024;
+
+async function readBeginning(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function parseAll(
+  files: readonly ReleaseFile[],
+  { configuration, rules }: RulesFile,
+  { clock, signal }: ParseIo,
+  sink: ContainerSink,
+): Promise<void> {
   const scratchDirectory = await mkdtemp(join(tmpdir(), 'slipway-parse-'));
   const processes = Math.min(configuration.processes, Math.max(1, files.length));
   const parser = createContainerParser({
@@ -91,14 +177,11 @@ async function printUnits(
       () => files.values().map(({ destination }) => destination),
       configuration.stableNames,
     );
-    const sink = createSink(printer, totals, limit ?? Infinity, print);
     await parseFiles({ files, keys, parser, processes }, sink, signal);
   } finally {
     parser.close();
     await rm(scratchDirectory, { recursive: true, force: true });
   }
-  await print(printer.summary(totals, (clock.monotonic() - startedAt) / 1000));
-  return totals;
 }
 
 function createSink(
@@ -106,11 +189,12 @@ function createSink(
   totals: ParseTotals,
   limit: number,
   print: (text: string) => Promise<void>,
-): ContainerSink {
+): ContainerSink & { readonly unitsOf: () => number } {
   let left = limit;
   let units = 0;
   let isFirst = true;
   return {
+    unitsOf: () => units,
     units: async (destination, found) => {
       units += found.length;
       const shown = found.slice(0, left);

@@ -3,22 +3,29 @@ import { createScriptTest } from '../../../domain/text/source-script.ts';
 import { createFileTest, createGlobFilter } from '../../../platform/config/glob-filter.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
-import { DEFAULT_RULE, type ParseRule, type RULE_FORMATS } from './parse-config.ts';
+import { compileScript, type CompiledScript } from '../../../formats/script/compile-script.ts';
+import { compileConditions, type FieldSelection } from './format-presets.ts';
+import { DEFAULT_RULE, type ParseRule, type RuleFormat } from './parse-config.ts';
 import { parsingPart, type LoadedRules, type ParsingPart } from './load-rules.ts';
+import { formatHint } from '../../../formats/sniff.ts';
 import { compileConstraints, type TextConstraints } from './text-constraints.ts';
-
-export type RuleFormat = (typeof RULE_FORMATS)[number];
 
 export interface CompiledRule {
   readonly format: RuleFormat;
   readonly encoding: ParseRule['encoding'];
+  readonly delimiter: ParseRule['delimiter'];
   readonly header: boolean;
+  /** The patterns of the format `script`; `null` where the rule has none. */
+  readonly script: CompiledScript | null;
   /** Each is the fields that identify a row together, in the order in which they are tried. */
   readonly rowKeys: readonly (readonly string[])[];
   readonly speakerFields: ReadonlySet<string>;
   readonly sceneFields: ReadonlySet<string>;
   readonly hasSourceScript: (text: string) => boolean;
   readonly isSelectedField: (fieldPath: string) => boolean;
+  readonly meetsConditions: FieldSelection;
+  /** The fields that the conditions of the rule are about. */
+  readonly conditionFields: readonly string[];
   /** The format of the file inside a field; `undefined` where a field holds none. */
   readonly nestedFormat: (fieldName: string) => RuleFormat | undefined;
   readonly codec: string | null;
@@ -74,9 +81,9 @@ export function compileRules(loaded: LoadedRules): CompiledRules {
       const matching = rules
         .filter(({ isDestination }) => isDestination(destination))
         .map(({ rule }) => parsingPart(rule));
-      const extension = extensionOf(destination);
-      const key = JSON.stringify([extension, matching]);
-      const digest = digests.get(key) ?? digestOf(matching, extension, loaded);
+      const hint = formatHint(destination);
+      const key = JSON.stringify([hint, matching]);
+      const digest = digests.get(key) ?? digestOf(matching, hint, loaded);
       digests.set(key, digest);
       return digest;
     },
@@ -92,7 +99,9 @@ function compileRule(rule: ParseRule, { configuration, secrets, files }: LoadedR
   return {
     format: rule.format,
     encoding: rule.encoding,
+    delimiter: rule.delimiter,
     header: rule.header,
+    script: rule.script === undefined ? null : compileScript(rule.script),
     rowKeys: (rule.rowKey ?? DEFAULT_ROW_KEYS).map((key) => (typeof key === 'string' ? [key] : key)),
     speakerFields: new Set(rule.speaker ?? DEFAULT_SPEAKERS),
     sceneFields: new Set(rule.scene ?? DEFAULT_SCENES),
@@ -100,6 +109,8 @@ function compileRule(rule: ParseRule, { configuration, secrets, files }: LoadedR
     isSelectedField: (path) =>
       (include.length === 0 || include.some((matches) => matches(path))) &&
       !exclude.some((matches) => matches(path)),
+    meetsConditions: compileConditions(rule.conditions),
+    conditionFields: rule.conditions.map(({ sibling }) => sibling),
     nestedFormat: (fieldName) => nested.get(fieldName),
     codec: rule.codec ?? null,
     schema: fileOf(rule.schema),
@@ -122,14 +133,9 @@ function passwordLookup(
   return (entry) => secrets.get(byGlob.find(({ matches }) => matches(entry))?.name ?? '') ?? null;
 }
 
-/** The extension of a name in lower case. It helps to find the format, so equal bytes can give other texts under it. */
-function extensionOf(destination: string): string {
-  return /\.([^./]{1,16})$/.exec(destination)?.[1]?.toLowerCase() ?? '';
-}
-
 function digestOf(
   rules: readonly ParsingPart[],
-  extension: string,
+  hint: string,
   { configuration: { sourceScript }, secrets, files }: LoadedRules,
 ): Blake3Hex {
   const names = rules.flatMap(({ password, codec }) => [
@@ -143,7 +149,7 @@ function digestOf(
     Buffer.from(
       JSON.stringify({
         rules,
-        extension,
+        hint,
         sourceScript,
         rowKeys: DEFAULT_ROW_KEYS,
         speakers: DEFAULT_SPEAKERS,

@@ -1,6 +1,8 @@
 import { isRecord } from '../../../domain/is-record.ts';
 import { z } from 'zod';
 import { SOURCE_SCRIPTS } from '../../../domain/text/source-script.ts';
+import { compileScript, ScriptPatternError } from '../../../formats/script/compile-script.ts';
+import { TABLE_ENCODINGS } from '../../../formats/text/table-encoding.ts';
 import { globSchema } from '../../../platform/config/glob-schema.ts';
 
 /** The formats that a rule can name. `auto`: told by the first bytes, then by the name. `skip`: the file has no text. */
@@ -12,13 +14,31 @@ export const RULE_FORMATS = [
   'csv',
   'tsv',
   'text',
+  'script',
+  'tyrano',
+  'renpy',
+  'yarn',
+  'properties',
+  'strings',
+  'rpg-maker',
+  'xml',
+  'android',
+  'resx',
+  'po',
+  'gzip',
+  'zlib',
   'sqlite',
   'flatbuffers',
   'skip',
 ] as const;
 
+export type RuleFormat = (typeof RULE_FORMATS)[number];
+
 /** The encodings of text files. `utf-16` needs a byte order mark. */
-export const RULE_ENCODINGS = ['utf-8', 'utf-16', 'cp932'] as const;
+export const RULE_ENCODINGS = ['utf-8', 'utf-16', 'utf-16le', 'utf-16be', ...TABLE_ENCODINGS] as const;
+
+/** What separates the columns of a table. `auto`: what separates its first row into the most columns. */
+const DELIMITERS = ['auto', ',', ';', '\t', '|'] as const;
 
 /**
  * How tags are written: `none`: a text has no tags; `angle`: `<name>` and `</name>`, each closed; `unity-rich-text`: those of
@@ -30,6 +50,7 @@ const fieldName = z.string().min(1).max(256);
 const secretName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be letters, digits, "_" and "-"');
 const filePath = z.string().min(1).max(4096);
 const fieldGlobs = z.array(z.string().min(1).max(1024)).max(64);
+const expression = z.string().min(1).max(2048);
 const textLimit = z.int().min(1).max(1_000_000).optional();
 
 export const textLimitsSchema = z.strictObject({
@@ -40,6 +61,70 @@ export const textLimitsSchema = z.strictObject({
   maxCharacters: textLimit.describe('Characters (Unicode code points).'),
   maxWidth: textLimit.describe('Columns of the widest line; East Asian wide characters take two.'),
   maxLines: textLimit.describe('Lines.'),
+});
+
+export const scriptPatternSchema = z.strictObject({
+  match: expression.describe(
+    'Regular expression of RE2. Its groups are `(?<text>...)`, and `name`, `speaker`, `scene` and `key`.',
+  ),
+  line: expression.optional().describe('Regular expression that the line must match as well.'),
+  block: z
+    .boolean()
+    .optional()
+    .describe('Whether lines that follow each other and match are one text. Default: false.'),
+});
+
+const scriptPatterns = z.array(scriptPatternSchema).max(64);
+
+export const scriptSchema = z
+  .strictObject({
+    patterns: scriptPatterns.describe(
+      'For each line, the first pattern that matches is used. One without groups leaves its lines out.',
+    ),
+    sections: z
+      .array(
+        z.strictObject({
+          begin: expression.describe('Regular expression of the first line.'),
+          end: expression.optional().describe('Regular expression of the last line.'),
+          patterns: scriptPatterns.optional().describe('Patterns in the part.'),
+        }),
+      )
+      .max(32)
+      .optional()
+      .describe(
+        'Parts with `patterns` of their own, from a line that matches `begin` to one that matches `end`, or as far as lines are indented deeper. Without `patterns` they are left out.',
+      ),
+    escapes: z
+      .enum(['none', 'backslash', 'properties'])
+      .optional()
+      .describe('How texts are written: as they are (default), with backslashes, or as Java does.'),
+    joins: z
+      .enum(['none', 'backslash', 'quotes'])
+      .optional()
+      .describe(
+        'Which lines are one: none (default), those behind a backslash, or those inside of double quotes.',
+      ),
+  })
+  .superRefine((script, context) => {
+    try {
+      compileScript(script);
+    } catch (error) {
+      if (!(error instanceof ScriptPatternError)) throw error;
+      context.addIssue({ code: 'custom', path: [...error.path], message: error.message });
+    }
+  });
+
+const fieldValues = z.array(z.union([z.string().max(256), z.int()])).max(256);
+
+export const conditionSchema = z.strictObject({
+  fields: fieldGlobs.min(1).describe('Globs of field paths that the condition is for.'),
+  sibling: fieldName.describe('A field of the object around the text, or of one around that.'),
+  is: fieldValues
+    .optional()
+    .describe('The text counts only if the field has one of these values; `*` is any value.'),
+  isNot: fieldValues
+    .optional()
+    .describe('The text does not count if the field has one of these values; `*` is any value.'),
 });
 
 /** For checks that also run when other parts of the value are wrong, so that every problem is reported together. */
@@ -77,7 +162,21 @@ export const parseRuleSchema = z
         'Globs of archive entries (`a.zip!/b.json` inside archives of archives). Empty: every entry.',
       ),
     format: z.enum(RULE_FORMATS).default('auto').describe('The format of the file.'),
-    encoding: z.enum(RULE_ENCODINGS).default('utf-8').describe('The encoding of JSON, CSV, TSV and text.'),
+    encoding: z.enum(RULE_ENCODINGS).default('utf-8').describe('The encoding of text files of all formats.'),
+    delimiter: z
+      .enum(DELIMITERS)
+      .default('auto')
+      .describe(
+        'What separates the columns of CSV. `auto`: what separates the first row into the most columns.',
+      ),
+    script: scriptSchema
+      .optional()
+      .describe('The patterns of the format `script`; see [scripts](#parserulesscript).'),
+    conditions: z
+      .array(conditionSchema)
+      .max(64)
+      .default([])
+      .describe('Which texts count, by other fields around them. Each one that is for a field must hold.'),
     header: z.boolean().default(true).describe('Whether the first row of CSV and TSV names the columns.'),
     rowKey: z
       .array(z.union([fieldName, z.array(fieldName).min(1).max(8)]))
@@ -124,7 +223,12 @@ export const parseRuleSchema = z
       ),
     tags: z.enum(TAG_GRAMMARS).default('unity-rich-text').describe('How tags in texts are written.'),
   })
-  .superRefine(({ format, schema, codec }, context) => {
+  .superRefine(({ format, schema, codec, script, nested }, context) => {
+    const isScript = format === 'script' || Object.values(nested ?? {}).includes('script');
+    if (isScript !== (script !== undefined)) {
+      const message = isScript ? 'is needed for the format script' : 'is only for the format script';
+      context.addIssue({ code: 'custom', path: ['script'], message });
+    }
     if (format === 'flatbuffers' && schema === undefined) {
       context.addIssue({ code: 'custom', path: ['schema'], message: 'is needed for the format flatbuffers' });
     }

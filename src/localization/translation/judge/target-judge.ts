@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FieldConstraints, FieldEncoding } from '../../../domain/text/checks/check-input.ts';
 import { UTF_16, UTF_8 } from '../../../domain/text/checks/field-encodings.ts';
-import { CP932 } from '../../../formats/text/cp932-encoding.ts';
+import { isTableEncoding, tableEncoding } from '../../../formats/text/table-encoding.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { UnitDiagnosis } from '../../glossary/glossary-diagnosis.ts';
 import { checkTarget } from '../../../domain/text/checks/check-target.ts';
@@ -137,11 +137,10 @@ function createConstraintLookup(rules: TextRules): (place: TextPlace) => FieldCo
   };
 }
 
-const ENCODINGS: Readonly<Record<CompiledRule['encoding'], FieldEncoding>> = {
-  'utf-8': UTF_8,
-  'utf-16': UTF_16,
-  cp932: CP932,
-};
+function fieldEncoding(encoding: CompiledRule['encoding']): FieldEncoding {
+  if (isTableEncoding(encoding)) return tableEncoding(encoding);
+  return encoding === 'utf-8' ? UTF_8 : UTF_16;
+}
 
 /** Formats whose strings are UTF-8, whatever the encoding of text files is. */
 const ALWAYS_UTF_8: ReadonlySet<CompiledRule['format']> = new Set(['unity', 'sqlite', 'flatbuffers']);
@@ -153,7 +152,7 @@ function fieldConstraints(
   const { charset, tags } = constraints;
   return {
     ...constraints.limitsFor(fieldPath),
-    encoding: ALWAYS_UTF_8.has(format) ? UTF_8 : ENCODINGS[encoding],
+    encoding: ALWAYS_UTF_8.has(format) ? UTF_8 : fieldEncoding(encoding),
     tagGrammar: tags,
     ...(charset === null
       ? {}

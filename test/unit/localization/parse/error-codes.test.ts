@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { flatBuffersTable, flatBuffersTableSchema } from '../../../../demo/game/flatbuffers-table.ts';
 import {
@@ -432,6 +435,42 @@ const CASES: Readonly<
     ['csv', 'a quote that is not closed', async () => await codesOf('a.csv', 'k,t\n1,"あ')],
     ['csv', 'a row with another number of cells', async () => await codesOf('a.csv', 'k,t\n1,あ\n2,い,う\n')],
     ['tsv', 'a row of TSV with another number of cells', async () => await codesOf('a.tsv', 'k\tt\n1\n')],
+  ],
+  script_invalid: [
+    ['strings', 'a quote that is not closed', async () => await codesOf('a.strings', '"k" = "あ;\n')],
+  ],
+  xml_invalid: [
+    ['xml', 'an element that is not closed', async () => await codesOf('a.xml', '<a><b>あ</a>')],
+    ['resx', 'an entity of its own', async () => await codesOf('a.resx', '<root>&own;</root>')],
+  ],
+  po_invalid: [['po', 'a line without a keyword', async () => await codesOf('a.po', 'msgid "a"\nあ\n')]],
+  compression_invalid: [
+    ['gzip', 'a file that is cut', async () => await codesOf('a.gz', gzipSync('あ').subarray(0, 15))],
+    [
+      'gzip',
+      'two files in one',
+      async () => await codesOf('a', Buffer.concat([gzipSync('あ'), gzipSync('い')])),
+    ],
+    [
+      'zlib',
+      'bytes behind the file',
+      async () => await codesOf('a', Buffer.concat([deflateSync('あ'.repeat(99)), Buffer.from('x')])),
+    ],
+  ],
+  not_writable: [
+    [
+      'sqlite',
+      'a table with a trigger',
+      async () => {
+        const path = join(await temporaryDirectory(), 'a.db');
+        const database = new DatabaseSync(path);
+        database.exec(
+          "CREATE TABLE t (x); CREATE TRIGGER r AFTER UPDATE ON t BEGIN DELETE FROM t; END; INSERT INTO t VALUES ('あ')",
+        );
+        database.close();
+        return await codesOf('a.db', readFileSync(path));
+      },
+    ],
   ],
   sqlite_invalid: [
     ['sqlite', 'a database with a damaged header', async () => await codesOf('a.db', SQLITE)],

@@ -1,6 +1,7 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
 import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
 import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
 import { parseFiles, runParse } from '../../../../src/localization/parse/offline/run-parse.ts';
@@ -38,6 +39,7 @@ describe('slipway parse offline', () => {
         ['a', '--rule', 'x'],
         'there is no option --rule; did you mean "--rules"?\nFor help: slipway parse --help\n',
       ],
+      [['a', '--suggest', 'b', '--limit', '1'], '--suggest: cannot be used with --rules, --as or --limit'],
       [['/nonexistent/file'], '/nonexistent/file cannot be read: ENOENT'],
       [['a', '--rules', '/nonexistent/rules'], 'config file /nonexistent/rules: cannot be read: ENOENT'],
     ])('%j is refused', async (argv, problem) => {
@@ -83,6 +85,93 @@ describe('slipway parse offline', () => {
       const { code, err } = await parse([await temporaryDirectory()], AbortSignal.abort(new Error('SIGINT')));
       expect([code, err]).toEqual([130, 'slipway parse: interrupted\n']);
     });
+  });
+});
+
+/** A folder of a game with texts in Japanese, notes of developers, other languages, and files that are not read. */
+async function game(): Promise<string> {
+  const folder = await temporaryDirectory();
+  const rows = Array.from({ length: 9 }, (_, row) => `${row},img/face_${row}.png,${row}つ目の台詞です。`);
+  const files = {
+    'data/scenario/first.ks': '#アロナ\nおはようございます、先生。[p]\n@jump target=*a\n',
+    'data/tables/talk.csv': `Id,File,Text\n${rows.join('\n')}\n`,
+    'data/old/note.txt': Buffer.from('82b182f182c982bf82cd81410a90e690b681420a', 'hex'),
+    'js/code.js': '// 注釈\n',
+    'lang/menu_ja.properties': 'a=開始\n',
+    'lang/menu_en.properties': 'a=Start\n',
+    'lang/menu_ko.properties': 'a=시작\n',
+    'notes.yaml': 'a: あ\n',
+  };
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+  return folder;
+}
+
+describe('the folder of a game', () => {
+  it('is summed up: engine, texts by format and folder, what is not read, errors, and the next step', async () => {
+    const folder = await game();
+    const { out } = await parse([folder, '--limit', '0']);
+    const summary = out.slice(out.indexOf('engine: '));
+    expect(summary.replaceAll(/ +/g, ' ').split('\n')).toEqual(
+      expect.arrayContaining([
+        'engine: TyranoScript (data/scenario/first.ks)',
+        'csv 9 data/tables/talk.csv',
+        'tyrano 2 data/scenario/first.ks',
+        'data/tables 1 9',
+        'yaml (YAML) 1 notes.yaml',
+        'encoding_invalid 1 data/old/note.txt',
+        `next: slipway parse ${folder} --suggest rules.yaml writes rules to start from`,
+      ]),
+    );
+    const lines = (await parse([folder, '--json'])).out.trimEnd().split('\n');
+    expect(JSON.parse(lines.at(-2) ?? '')).toMatchObject({
+      type: 'overview',
+      engines: ['TyranoScript'],
+      texts_by_format: { csv: 9, tyrano: 2 },
+      files_not_read: { yaml: 1 },
+    });
+  });
+
+  it('gives rules to start from, which find its texts and nothing else', async () => {
+    const folder = await game();
+    const rules = join(await temporaryDirectory(), 'rules.yaml');
+    const { code, out } = await parse([folder, '--suggest', rules]);
+    expect(code).toBe(1);
+    expect(out).toContain(`written to ${rules}`);
+    expect(parseDocument(await readFile(rules, 'utf8')).toJS()).toEqual({
+      parse: {
+        sourceScript: 'japanese',
+        rules: [
+          { destination: ['data/old/note.txt'], encoding: 'cp932' },
+          { destination: ['data/tables/*.csv'], include: ['row[*].Text'] },
+          { destination: ['lang/*_en.properties', 'lang/*_ko.properties'], format: 'skip' },
+          { destination: ['**/*.js'], format: 'skip' },
+        ],
+      },
+    });
+    expect(await readFile(rules, 'utf8')).toContain(
+      '# row[*].Text (9): 0つ目の台詞です。 | 1つ目の台詞です。',
+    );
+    const units = (await parse([folder, '--rules', rules, '--json'])).out
+      .split('\n')
+      .filter((line) => line.includes('"unit"'))
+      .map((line) => (JSON.parse(line) as { destination: string }).destination);
+    expect(new Set(units)).toEqual(
+      new Set([
+        'data/old/note.txt',
+        'data/scenario/first.ks',
+        'data/tables/talk.csv',
+        'lang/menu_ja.properties',
+      ]),
+    );
+    expect(units).toHaveLength(14);
+    const again = await parse([folder, '--suggest', rules]);
+    expect([again.code, again.err]).toEqual([
+      2,
+      `slipway parse: --suggest: ${rules} exists; name a new file, or remove it\n`,
+    ]);
   });
 });
 

@@ -1,6 +1,12 @@
+import { decompress, gzipHeader, type Compression } from '../../../../formats/gzip/compressed-file.ts';
 import { compareZip } from '../../../../formats/zip/compare-zip.ts';
 import { isTextFormat } from '../../../parse/container/collect-text.ts';
-import { readWhole, type ContainerScope } from '../../../parse/container/container-run.ts';
+import {
+  COMPRESSED_ENTRY,
+  compressedPart,
+  readWhole,
+  type ContainerScope,
+} from '../../../parse/container/container-run.ts';
 import { chooseFormat } from '../../../parse/container/parse-container.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
@@ -77,6 +83,10 @@ function compareAs(run: CompareRun, pair: PartPair, tree: EditTree): void {
     case 'zip':
       compareArchives(run, pair, rule, tree);
       break;
+    case 'gzip':
+    case 'zlib':
+      compareCompressed(run, pair, format, tree);
+      break;
     case 'unity':
     case 'serialized':
       compareUnity(run, pair, rule, tree);
@@ -108,6 +118,24 @@ function compareArchives(run: CompareRun, pair: PartPair, rule: CompiledRule, tr
     limits: run.limits,
   });
   run.countUntouched(untouched);
+}
+
+/** Compares the files in compressed files, and the headers. The compressed data differs. */
+function compareCompressed(
+  run: CompareRun,
+  { before, after }: PartPair,
+  compression: Compression,
+  tree: EditTree,
+): void {
+  const edits = tree.children.get(COMPRESSED_ENTRY);
+  if (edits === undefined) throw differs('', 'the edits name no file in the file');
+  const [left, right] = [readWhole(run, before), readWhole(run, after)];
+  if (compression === 'gzip' && !gzipHeader(left).equals(gzipHeader(right))) {
+    throw differs('', 'the header of the compressed file differs');
+  }
+  const contents = [left, right].map((bytes) => decompress(bytes, compression, run.limits));
+  const [from = Buffer.alloc(0), to = Buffer.alloc(0)] = contents;
+  run.comparePart({ before: compressedPart(before, from), after: compressedPart(after, to) }, edits);
 }
 
 const LEAF = { pathId: null, form: 'dotted' } as const;

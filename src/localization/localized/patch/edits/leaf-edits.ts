@@ -6,7 +6,8 @@ import {
 } from '../../../../formats/patch/find-places.ts';
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
 import { nestEdits, type FieldFile, type PathForm } from '../../../../formats/patch/nest-edits.ts';
-import type { TextFormat } from '../../../parse/container/collect-text.ts';
+import { DOTTED_SYNTAX } from '../../../../formats/collect/path-syntax.ts';
+import { syntaxOf, type TextFormat } from '../../../parse/container/collect-text.ts';
 import { fieldFileName } from '../../../parse/container/container-run.ts';
 import type { EditTree } from './edit-tree.ts';
 
@@ -24,7 +25,7 @@ export interface Leaf {
 }
 
 export function formOf(format: TextFormat): PathForm {
-  return format === 'json' ? 'pointer' : 'dotted';
+  return syntaxOf(format) === DOTTED_SYNTAX ? 'dotted' : 'pointer';
 }
 
 /** The edits of a leaf: of its texts, and of the files inside of its fields. */

@@ -1,11 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
+import { compressLike, decompress, type Compression } from '../../../../formats/gzip/compressed-file.ts';
 import { fileSource } from '../../../../formats/byte-source.ts';
 import { patchFlatBuffer } from '../../../../formats/flatbuffers/patch-flatbuffer.ts';
 import { pieceChunks } from '../../../../formats/patch/output-pieces.ts';
 import { patchSqlite } from '../../../../formats/sqlite/patch-sqlite.ts';
 import { patchZip, type PatchEntry } from '../../../../formats/zip/patch-zip.ts';
-import { isTextFormat } from '../../../parse/container/collect-text.ts';
+import { isTextFormat, patchText } from '../../../parse/container/collect-text.ts';
 import {
+  COMPRESSED_ENTRY,
+  compressedPart,
   MAX_DEPTH,
   readWhole,
   tooDeep,
@@ -19,7 +22,7 @@ import type { EditTree } from '../edits/edit-tree.ts';
 import { entryPart, entryPasswords, editedFiles, editedObjects } from '../edits/edited-parts.ts';
 import { checkOneLeaf, formOf, leafEdits, missing } from '../edits/leaf-edits.ts';
 import { placedError } from '../placed-error.ts';
-import { fieldFiles, patchedBytes, patchText, type PatchRun } from './patch-text.ts';
+import { fieldFiles, patchedBytes, type PatchRun } from './patch-text.ts';
 import { patchBundle, sizeUnitOf } from '../../../../formats/unity/bundle-patch.ts';
 import { objectSplices } from '../../../../formats/unity/object-splices.ts';
 import type { SerializedFile } from '../../../../formats/unity/serialized-file.ts';
@@ -67,6 +70,10 @@ function* patchAs(run: PatchRun, part: Part, tree: EditTree): Generator<Uint8Arr
     yield* patchUnity(run, part, rule, tree);
     return;
   }
+  if (format === 'gzip' || format === 'zlib') {
+    yield patchCompressed(run, part, format, tree);
+    return;
+  }
   checkOneLeaf(tree);
   const files = fieldFiles(run, { part, pathId: null }, rule);
   const edits = (form: 'pointer' | 'dotted'): ReturnType<typeof leafEdits> =>
@@ -106,6 +113,14 @@ function* patchArchive(
   }
   const passwordOf = entryPasswords(rule, part);
   yield* pieceChunks(patchZip(part.source, patches, { passwordOf, limits: run.limits }));
+}
+
+function patchCompressed(run: PatchRun, part: Part, compression: Compression, tree: EditTree): Buffer {
+  const edits = tree.children.get(COMPRESSED_ENTRY);
+  if (edits === undefined || tree.pathIds.length > 0) throw missing('', 'the edits name no file in the file');
+  const official = readWhole(run, part);
+  const content = decompress(official, compression, run.limits);
+  return compressLike(official, compression, patchedBytes(run, compressedPart(part, content), edits));
 }
 
 function* fileChunks(path: string): Generator<Uint8Array, void, undefined> {

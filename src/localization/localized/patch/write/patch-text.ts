@@ -1,15 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { patchCsv } from '../../../../formats/csv/patch-csv.ts';
-import { patchJson } from '../../../../formats/json/patch-json.ts';
-import { isNested, type ValueEdit } from '../../../../formats/patch/find-places.ts';
 import { nestEdits } from '../../../../formats/patch/nest-edits.ts';
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
-import { patchLines } from '../../../../formats/text/patch-text.ts';
-import { csvOptionsOf, encodingOf, type TextFormat } from '../../../parse/container/collect-text.ts';
+import { patchText } from '../../../parse/container/collect-text.ts';
 import type { ContainerScope, Part } from '../../../parse/container/container-run.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import { fieldPart, fieldTextFormat } from '../edits/edited-parts.ts';
-import { formOf, missing, type FieldFiles } from '../edits/leaf-edits.ts';
+import { formOf, type FieldFiles } from '../edits/leaf-edits.ts';
 import { inField } from '../placed-error.ts';
 import type { EditTree } from '../edits/edit-tree.ts';
 
@@ -25,28 +21,6 @@ export interface PatchRun extends ContainerScope {
 
 export function patchedBytes(run: PatchRun, part: Part, tree: EditTree): Buffer {
   return Buffer.concat([...run.patchPart(part, tree)]);
-}
-
-/**
- * Replaces texts of a text file.
- *
- * @param value a file, or a string that holds one
- * @throws PatchError; FormatError when the text cannot be read
- */
-export function patchText(
-  value: string | Uint8Array,
-  format: TextFormat,
-  edits: readonly ValueEdit[],
-  { rule, limits }: { readonly rule: CompiledRule; readonly limits: PatchRun['limits'] },
-): string | Uint8Array {
-  const options = { encoding: encodingOf(rule), limits };
-  if (format === 'json') return patchJson(value, edits, options);
-  if (format !== 'text') return patchCsv(value, edits, { ...csvOptionsOf(format, rule), ...options });
-  const lines = edits.map((edit) => {
-    if (isNested(edit)) throw missing(edit.fieldPath, 'a line of a text holds no file');
-    return edit;
-  });
-  return patchLines(value, lines, options);
 }
 
 export function fieldFiles(
