@@ -3,6 +3,7 @@ import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file
 import { createRandom, type Random } from '../../demo/game/seeded-random.ts';
 import type { FieldEdit } from '../../src/formats/patch/find-places.ts';
 import { patchUnityBundle } from '../support/patch-unity.ts';
+import { referenceCorpus, REFERENCE_TYPES } from '../support/managed-references.ts';
 import { expectPatchedObjects, type PeerBundle } from '../support/peer-fields.ts';
 import { askUnityPeer, peerObjects, unityPeer, variedBundle } from '../support/unity-peer.ts';
 import { textsOfBundle } from '../support/unity-texts.ts';
@@ -22,6 +23,17 @@ function bundles(): Buffer[] {
   });
 }
 
+/** Objects with registries of versions 1 and 2, whose references have texts too. */
+function referenceBundles(): Buffer[] {
+  return [21, 22].flatMap((version) =>
+    ([1, 2] as const).map((registry, index) => {
+      const objects = referenceCorpus(registry, 40, version);
+      const content = { version, littleEndian: index === 0, objects, referenceTypes: REFERENCE_TYPES };
+      return variedBundle(version + index, writeSerializedFile(content), Buffer.alloc(100, 1));
+    }),
+  );
+}
+
 /** Random edits of the texts of a bundle. */
 function randomEdits(bytes: Buffer, random: Random): Map<bigint, FieldEdit[]> {
   const edits = new Map<bigint, FieldEdit[]>();
@@ -37,7 +49,7 @@ function randomEdits(bytes: Buffer, random: Random): Map<bigint, FieldEdit[]> {
 describe.skipIf(unityPeer === null)('patched bundles', () => {
   it('have for UnityPy the translated texts, and nothing else is changed', async () => {
     const random = createRandom(16);
-    const cases = bundles().map((before) => {
+    const cases = [...bundles(), ...referenceBundles()].map((before) => {
       const edits = randomEdits(before, random);
       return { before, edits, after: patchUnityBundle(before, edits).bytes };
     });
@@ -52,9 +64,11 @@ describe.skipIf(unityPeer === null)('patched bundles', () => {
         new Map([...edits].map(([pathId, own]) => [String(pathId), own])),
       );
       for (const own of edits.values()) edited += own.length;
-      // The table has an empty registry of managed references.
-      expect(now?.objects['4']).toMatchObject({ references: { version: '2', RefIds: [] } });
     }
+    const inReferences = cases.flatMap(({ edits }) =>
+      [...edits.values()].flat().filter(({ fieldPath }) => fieldPath.startsWith('references.')),
+    );
+    expect(inReferences.length).toBeGreaterThan(40);
     expect(edited).toBeGreaterThan(cases.length * 3);
   });
 });

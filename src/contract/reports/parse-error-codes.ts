@@ -37,8 +37,8 @@ export const PARSE_ERROR_CODES = {
     `If the rule names \`typeTrees\`, take the trees of this build of the game. Otherwise: ${DAMAGED}`,
   ),
   typetree_managed_reference_unsupported: error(
-    'The object has managed references (`[SerializeReference]`).',
-    UNSUPPORTED,
+    'The object has a managed reference (`[SerializeReference]`) to a class that no type tree describes. All in front of it is read, if no fields follow the references; otherwise nothing of the object is.',
+    `Name a JSON file with the type tree of this class as \`typeTrees\` in the rule of the file. ${SKIP}`,
   ),
   zip_invalid: error('The archive is cut or damaged, or contradicts its own directory.', DAMAGED),
   zip_encrypted: error(

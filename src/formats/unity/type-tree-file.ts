@@ -3,7 +3,8 @@ import { FormatError } from '../format-error.ts';
 import { ALIGN_FLAG, nestTypeTree, type TypeTree } from './type-tree.ts';
 
 interface TypeTreeQuery {
-  readonly classId: number;
+  /** `null` for the type of a managed reference. */
+  readonly classId: number | null;
   /** 32 hexadecimal digits; `null` for other classes than MonoBehaviour. */
   readonly scriptHash: string | null;
   /** The C# class with its namespace, where the file says it. */

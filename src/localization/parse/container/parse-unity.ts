@@ -81,7 +81,8 @@ function collectObject(
 ): Collected | null {
   const collector = collectorFor(rule, DOTTED_SYNTAX);
   const found = attemptPart(run, location, () => {
-    visitObject(file, object, collector, objectLimits(object, run.limits));
+    const unread = visitObject(file, object, collector, objectLimits(object, run.limits));
+    if (unread !== null) run.report(location, unread);
     return collector.finish();
   });
   if (found === null) return null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stringTable } from '../../../../demo/game/unity/string-table.ts';
-import { list, text, TEXT_ASSET_TYPE } from '../../../../demo/game/unity/unity-type.ts';
+import { list, REGISTRY_TYPE, text, TEXT_ASSET_TYPE } from '../../../../demo/game/unity/unity-type.ts';
 import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
 import { writeSerializedFile, type UnityObject } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { bytesSource, type ByteSource } from '../../../../src/formats/byte-source.ts';
@@ -14,6 +14,7 @@ import { parseContainer } from '../../../../src/localization/parse/container/par
 import { createUnitEmitter, unitIdOf } from '../../../../src/localization/parse/container/unit-emitter.ts';
 import { compileRules } from '../../../../src/localization/parse/rules/compile-rules.ts';
 import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
+import { managedReference } from '../../../support/managed-references.ts';
 import { parseBytes, type ParsedBytes } from '../../../support/parse-bytes.ts';
 import { sampleBehaviour } from '../../../support/unity-samples.ts';
 import { writeZip } from '../../../support/write-zip.ts';
@@ -138,6 +139,27 @@ describe('parsing a container', () => {
       [expect.stringMatching(/:Table$/), 'm_TableData[m_Id=9007199254740993].m_Localized'],
       ['49:json', 'm_Script#/id=1/t'],
       ['49:table', 'm_Script#row[Id=5].Text'],
+    ]);
+  });
+
+  it('finds the text in front of a managed reference that nothing describes, and says which one that is', async () => {
+    const references = {
+      version: 2,
+      RefIds: [managedReference(5n, 'SmartFormatTag', {}, 'Unity.Localization')],
+    };
+    const table = sampleBehaviour(1n, 'UI_ja', [list('rows', text('data')), REGISTRY_TYPE], {
+      rows: ['はい', 'いいえ'],
+      references,
+    });
+    const { units, outcome } = await parse('tables.bundle', bundle(table));
+    expect(units.map(({ fieldPath }) => fieldPath)).toEqual(['rows[0]', 'rows[1]']);
+    expect(outcome.status).toBe('partial');
+    expect(outcome.issues).toEqual([
+      expect.objectContaining({
+        code: 'typetree_managed_reference_unsupported',
+        pathId: 1n,
+        message: expect.stringContaining('the class Demo.SmartFormatTag in Unity.Localization'),
+      }),
     ]);
   });
 
