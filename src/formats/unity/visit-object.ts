@@ -44,6 +44,22 @@ export function visitObject(
   );
 }
 
+const FIELD_NAMES = new WeakMap<TypeTree, ReadonlySet<string>>();
+
+/** The names of the fields of an object, and of those in them as `field.field`. @throws FormatError `typetree_missing` */
+export function fieldNamesOf(file: SerializedFile, object: SerializedObject): ReadonlySet<string> {
+  const tree = typeTreeOf(file, object);
+  const known = FIELD_NAMES.get(tree);
+  if (known !== undefined) return known;
+  const names = tree.children.flatMap(({ name, children }) => [
+    name,
+    ...children.map((child) => `${name}.${child.name}`),
+  ]);
+  const found = new Set(names);
+  FIELD_NAMES.set(tree, found);
+  return found;
+}
+
 /** The bounds of the texts of an object. A text asset is often a whole file; its limit is that of an entry. */
 export function objectLimits({ type }: SerializedObject, limits: ReadLimits): ReadLimits {
   const isFile = type.classId === CLASS_IDS.textAsset;
@@ -112,11 +128,12 @@ function referenceKey({ className, namespace, assembly }: ReferenceName): string
 function typeTreeOf(file: SerializedFile, object: SerializedObject): TypeTree {
   const { classId, scriptHash, tree } = object.type;
   if (tree !== null) return tree;
-  const className =
-    classId === CLASS_IDS.monoBehaviour ? (readObjectName(file, object).script?.className ?? null) : null;
+  const named = classId === CLASS_IDS.monoBehaviour ? readObjectName(file, object).script : null;
+  const className = named?.className ?? null;
   const found = file.typeTreeOf({ classId, scriptHash, className }) ?? builtinTypeTree(classId);
   if (found !== null) return found;
-  const script = [className, scriptHash && `script ${scriptHash}`].filter(Boolean).join(', ');
+  const place = named === null || named.file === null ? null : `object ${named.pathId} of ${named.file}`;
+  const script = [className ?? place, scriptHash && `script ${scriptHash}`].filter(Boolean).join(', ');
   throw new FormatError(
     'typetree_missing',
     `there is no type tree for class ${classId}${script === '' ? '' : ` (${script})`}`,

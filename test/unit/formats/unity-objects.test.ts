@@ -405,6 +405,27 @@ describe('the objects of Unity', () => {
       },
     );
 
+    it.each([{ 'Game.Text.Dialog': nodes }, { 'Assembly-CSharp': { 'Game.Text.Dialog': nodes } }])(
+      'takes the type trees as generators write them: %#',
+      (generated) => {
+        const { texts } = textsOfFile(bytes, { typeTreeOf: readTypeTreeFile(JSON.stringify(generated), 64) });
+        expect(texts.map(({ path }) => path)).toContain('line');
+      },
+    );
+
+    it('says where the name of a class is, if it is in another file', () => {
+      const elsewhere = sampleBehaviour(2n, 'Greeting', [text('line')], { line: 'やあ' });
+      const stripped = writeSerializedFile({
+        version: 22,
+        objects: [elsewhere],
+        typeTrees: false,
+        externals: ['globalgamemanagers.assets'],
+      });
+      expect(textsOfFile(stripped).errors.map(({ message }) => message)).toEqual([
+        `there is no type tree for class 114 (object 7 of globalgamemanagers.assets, script ${'01'.repeat(16)})`,
+      ]);
+    });
+
     it('says what is wrong with a configured file', () => {
       const read = (text: string) => () => readTypeTreeFile(text, 8);
       const entry = { classId: 1, nodes };
@@ -419,6 +440,8 @@ describe('the objects of Unity', () => {
         [{ typeTrees: [entry, entry] }, /typeTrees\.1 is a second tree/],
         [{ typeTrees: [{ classId: 1, nodes: nodes.slice(1) }] }, /node 0 of level 1 has no parent/],
         [{ typeTrees: [{ classId: 1, nodes: deep }] }, /deeper than 8 levels/],
+        [{ Dialog: deep }, /deeper than 8 levels/],
+        [{ Dialog: [] }, /typeTrees/],
       ] as const) {
         const text = typeof content === 'string' ? content : JSON.stringify(content);
         expect(read(text)).toThrow(expect.objectContaining({ code: 'schema_invalid' }));

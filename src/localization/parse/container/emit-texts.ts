@@ -3,6 +3,7 @@ import { FormatError } from '../../../formats/format-error.ts';
 import { sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule, RuleFormat } from '../rules/compile-rules.ts';
 import { collectText, decodedValue, isTextFormat, type TextFormat } from './collect-text.ts';
+import { gameTexts } from './known-fields.ts';
 import {
   fieldFileName,
   MAX_DEPTH,
@@ -45,7 +46,9 @@ const CONTAINER_FORMATS: ReadonlySet<string> = new Set([
 export async function emitTexts(origin: TextOrigin, collected: Collected): Promise<void> {
   const { run, rule, location, keyPrefix, fieldPrefix } = origin;
   run.skip('no_source_script', collected.dropped);
-  const { texts, repeated } = uniqueTexts(collected.texts);
+  const offered = gameTexts(collected, location.format, rule);
+  run.skip('not_for_players', collected.texts.length - offered.length);
+  const { texts, repeated } = uniqueTexts(offered);
   for (const { value, fieldPath } of repeated) {
     const path = fieldPrefix + fieldPath;
     const isUnit = typeof value !== 'string' || rule.hasSourceScript(value);
