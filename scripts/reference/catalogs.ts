@@ -45,7 +45,7 @@ Catalogs of Addressables name a bundle without its folder. Where several files o
 nearest one, which has the most folders in common with it and whose folders the catalog names, and among those the one whose figures
 it states. So the catalogs of two platforms never mean each other's bundles.
 
-A compressed catalog in a bundle whose name contains \`catalog\` is rewritten in the bundle. Its path is that of the bundle with the id of
+A compressed catalog in a bundle of at most 128 MiB whose name begins with \`catalog\` is rewritten in the bundle. Its path is that of the bundle with the id of
 the text asset: \`catalog.bundle!/-7.textasset\`.
 
 ## Checksums

@@ -18,7 +18,7 @@ import { listPlugin, type ListRule, type RecordFields } from './list-plugin.ts';
 
 /** Whether a bundle holds a catalog by its name: Addressables writes `catalog.bundle` where local catalogs are compressed. */
 export function isBundledCatalog(path: string): boolean {
-  return /(?:^|\/)[^/]*catalog[^/]*\.bundle$/i.test(path);
+  return /(?:^|\/)catalog[^/]*\.bundle$/i.test(path);
 }
 
 /** @throws PatchError `catalog_not_rewritten` for a bundle that cannot be opened, so that nobody knows what it states */

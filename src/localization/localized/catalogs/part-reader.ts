@@ -58,8 +58,10 @@ export function* catalogParts(
       }
       return;
     }
-    const isOpened = entries.length < MAX_DEPTH && (kind === 'zip' || source.size <= MAX_CATALOG_BYTES);
-    const container = isOpened ? readableOrNull(() => openContainer(source, place.path)) : null;
+    // Other bundles can begin with the word too.
+    if (kind === 'bundle' && source.size > MAX_CATALOG_BYTES) return;
+    const container =
+      entries.length < MAX_DEPTH ? readableOrNull(() => openContainer(source, place.path)) : null;
     if (container === null && kind === 'bundle')
       yield { ...place, read: () => Buffer.alloc(0), isClosed: true };
     for (const found of container?.entries ?? []) {
