@@ -11,7 +11,7 @@ import { spliceSerializedFile } from './splice-serialized-file.ts';
 import { CLASS_IDS } from './type-tree.ts';
 
 /** A text asset of a bundle, which holds a whole file. */
-export interface BundleTextAsset {
+interface BundleTextAsset {
   /** The path id with {@link TEXT_ASSET_EXTENSION}; behind the name of its file in the bundle, where there are several. */
   readonly name: string;
   /** Bytes of its object, which are a few more than those of the file. */
@@ -20,7 +20,7 @@ export interface BundleTextAsset {
   readonly read: () => Buffer;
 }
 
-export interface BundleTextAssets {
+interface BundleTextAssets {
   readonly assets: readonly BundleTextAsset[];
   /**
    * The bundle with other files in some text assets; all other objects keep their bytes.
@@ -31,7 +31,7 @@ export interface BundleTextAssets {
   readonly write: (contents: ReadonlyMap<string, Uint8Array>) => Generator<OutputPiece, void, undefined>;
 }
 
-export const TEXT_ASSET_EXTENSION = '.textasset';
+const TEXT_ASSET_EXTENSION = '.textasset';
 
 interface FoundAsset extends BundleTextAsset {
   readonly file: SerializedFile;

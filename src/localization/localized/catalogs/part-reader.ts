@@ -29,8 +29,8 @@ const CATALOG_ENTRY =
 const ARCHIVE_ENTRY = /\.zip$/i;
 
 /**
- * Finds the files that can be catalogs: a file of a release, and those in archives and in bundles with the name of a catalog. Files that cannot be read are left out: the game
- * cannot read them either.
+ * Finds the files that can be catalogs: a file of a release, and those in archives and in bundles with the name of a catalog. Files
+ * that cannot be read are left out, because the game cannot read them either; but it may know how to open a bundle.
  *
  * @param path of the file on disk
  * @param onFile is called for every file in the container, including those that cannot be catalogs
