@@ -39,9 +39,13 @@ const ENTRY = z
   );
 const FILE = z.strictObject({ typeTrees: z.array(ENTRY) });
 /** The nodes of classes by their names, alone or by their assemblies, as generators of type trees write them. */
-const CLASSES = z.record(z.string().min(1), z.array(NODE).min(1));
+const CLASSES = z
+  .record(z.string().min(1), z.array(NODE).min(1))
+  .refine((classes) => Object.keys(classes).length > 0);
 type Classes = z.output<typeof CLASSES>;
-const ASSEMBLIES = z.record(z.string().min(1), CLASSES);
+const ASSEMBLIES = z
+  .record(z.string().min(1), CLASSES)
+  .refine((assemblies) => Object.keys(assemblies).length > 0);
 const GENERATED = z.union([
   CLASSES.transform((classes) => [classes]),
   ASSEMBLIES.transform(Object.values<Classes>),
