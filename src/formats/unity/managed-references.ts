@@ -1,3 +1,4 @@
+import type { FormatError } from '../format-error.ts';
 import {
   type CompiledType,
   int32Reader,
@@ -17,6 +18,7 @@ export const REFERENCE_ID_BYTES = 8;
 /** Its references have no ids and no count: an entry of this type ends them. */
 const TERMINATED_VERSION = 1;
 const COUNTED_VERSION = 2;
+const FUTURE_VERSIONS = 16;
 const TERMINUS = 'Terminus,UnityEngine.DMAT,FAKE_ASM';
 /** References to nothing and to an object that is gone, which have no fields. */
 const RESERVED_IDS: ReadonlySet<bigint> = new Set([-1n, -2n]);
@@ -88,7 +90,10 @@ function readRegistry(cursor: ObjectCursor, reading: Reading): void {
   }
   if (version !== TERMINATED_VERSION) {
     const message = `the registry of managed references has the unknown version ${version}`;
-    throw cursor.fail('typetree_managed_reference_unsupported', message, start);
+    const error = cursor.fail('typetree_managed_reference_unsupported', message, start);
+    // Any other number is no version: the fields in front of it are not as the type tree says.
+    leaveRest(cursor, error, reading.isLast && version > COUNTED_VERSION && version < FUTURE_VERSIONS);
+    return;
   }
   for (let index = 0; ; index += 1) {
     if (index > cursor.limits.elements) throw tooMany(cursor, index, start);
@@ -109,10 +114,7 @@ function readReference(
   if (type === null) {
     const path = [name.namespace, name.className].filter((part) => part !== '').join('.');
     const message = `no type tree describes the managed reference ${id} of the class ${path} in ${name.assembly}`;
-    const error = cursor.fail('typetree_managed_reference_unsupported', message);
-    if (!isLast) throw error;
-    cursor.unread = error;
-    cursor.position = cursor.size;
+    leaveRest(cursor, cursor.fail('typetree_managed_reference_unsupported', message), isLast);
     return false;
   }
   if (!isVisited || !type.isVisible) {
@@ -126,6 +128,13 @@ function readReference(
   type.visit(cursor);
   visitor.endObject();
   return true;
+}
+
+/** Leaves the rest of the object as it is. @throws the error where more than the registry is left */
+function leaveRest(cursor: ObjectCursor, error: FormatError, isAllowed: boolean): void {
+  if (!isAllowed) throw error;
+  cursor.unread = error;
+  cursor.position = cursor.size;
 }
 
 function takeName(cursor: ObjectCursor, int32: ReadLength): ReferenceName {

@@ -220,7 +220,8 @@ describe('the objects of Unity', () => {
         const starts = writeReferences(behaviour([]));
         const at = objectBytes(starts).length - 8;
         for (const [version, count, code] of [
-          [3, 0, 'typetree_managed_reference_unsupported'],
+          [-1, 0, 'typetree_managed_reference_unsupported'],
+          [1000, 0, 'typetree_managed_reference_unsupported'],
           [1, 0, 'typetree_size_mismatch'],
           [2, -1, 'typetree_size_mismatch'],
           [2, 1, 'typetree_size_mismatch'],
@@ -231,6 +232,13 @@ describe('the objects of Unity', () => {
           expect(textsOfFile(bytes).errors.map((error) => error.code)).toEqual([code]);
           expect(pathsOf(bytes)).toEqual(KEPT);
         }
+        // A later version may be unknown, but it is still the rest of the object.
+        const later = Buffer.from(starts);
+        objectBytes(later).writeInt32LE(3, at);
+        expect(textsOfFile(later).errors.map((error) => error.code)).toEqual([
+          'typetree_managed_reference_unsupported',
+        ]);
+        expect(pathsOf(later)).toEqual([...READ.slice(0, 2), ...KEPT]);
         const file = open(writeReferences(behaviour([known, known])));
         const [first] = file.objects;
         if (first === undefined) throw new Error('no object');
