@@ -529,15 +529,13 @@ const MANY = [
     sampleBehaviour(BigInt(100 + index), `Dialog${index}`, DIALOG_FIELDS, DIALOG_VALUE),
   ),
 ];
-const FILES = [
-  ...[17, 20, 22].map((version) =>
-    writeSerializedFile({ version, objects: MANY, littleEndian: version !== 20 }),
-  ),
-  ...([1, 2] as const).map((registry) => {
-    const objects = referenceCorpus(registry, 20, registry);
-    return writeSerializedFile({ version: 22, objects, referenceTypes: REFERENCE_TYPES });
-  }),
-];
+const FILES = [17, 20, 22].map((version) =>
+  writeSerializedFile({ version, objects: MANY, littleEndian: version !== 20 }),
+);
+const REFERENCES = ([1, 2] as const).map((registry) => {
+  const objects = referenceCorpus(registry, 6, registry);
+  return writeSerializedFile({ version: 22, objects, referenceTypes: REFERENCE_TYPES });
+});
 const BUNDLES = (['none', 'lz4', 'lzma'] as const).flatMap((compression, index) =>
   [true, false].map((infoAtEnd) =>
     writeBundle(
@@ -592,6 +590,23 @@ describe('hostile files of Unity', () => {
         }
       }
     });
+  });
+
+  it('with managed references are read or refused at every mutation and cut', () => {
+    const random = createRandom(SEED);
+    const whole = REFERENCES.map((bytes) => textsOfFile(bytes).texts.length);
+    let reduced = 0;
+    for (let round = 0; round < campaignSize(2000, 40_000); round += 1) {
+      const bytes = mutate(REFERENCES[round % 2] ?? Buffer.alloc(0), random);
+      const count = tryRead(() => textsOfFile(bytes));
+      if (count !== null && count < (whole[round % 2] ?? 0)) reduced += 1;
+    }
+    expect(reduced).toBeGreaterThan(100);
+    for (const bytes of REFERENCES) {
+      for (let size = 0; size < bytes.length; size += 8) {
+        expect(tryRead(() => textsOfFile(bytes.subarray(0, size)))).toBe(null);
+      }
+    }
   });
 
   describe('a mutated input', () => {

@@ -667,6 +667,7 @@ describe('the catalogs of a hostile release', () => {
       'A/x.bundle.manifest': `ManifestFileVersion: 0\nCRC: ${statedBundle('x.bundle', OFFICIAL, HASH).crc}\n`,
       'A/catalogs.zip': archive,
       'A/catalog.bin': binaryCatalog([statedBundle('x.bundle', OFFICIAL, HASH)]),
+      'A/catalog.bundle': catalogBundle(Buffer.from(json)),
       'A/TableCatalog.bytes': tables,
       'A/TableCatalog.hash': String(crc32(tables)),
       'A/Catalog/MediaCatalog.bytes': mediaCatalog([stated('x.bundle', OFFICIAL)]),
@@ -694,6 +695,25 @@ describe('the catalogs of a hostile release', () => {
     }
     expect(counts.refused).toBeGreaterThan(catalogs.length);
     expect(counts.rewritten).toBeGreaterThan(catalogs.length);
+  });
+
+  it('in a damaged bundle are read and written or refused, without another error or a hang', () => {
+    const bundled = catalogBundle(Buffer.from(jsonCatalog([statedBundle('x.bundle', OFFICIAL, HASH)])));
+    const counts = { refused: 0, written: 0 };
+    for (const damaged of mutations(bundled, { seed: 34, count: campaignSize(2000, 40_000) })) {
+      try {
+        const { assets, write } = openTextAssets(bytesSource(damaged), READ_LIMITS);
+        const contents = assets.map(
+          ({ name, read }) => [name, Buffer.concat([read(), Buffer.from('{}')])] as const,
+        );
+        for (const { length } of write(new Map(contents))) counts.written += Math.min(length, 1);
+      } catch (error) {
+        if (!(error instanceof PatchError || error instanceof FormatError)) throw error;
+        counts.refused += 1;
+      }
+    }
+    expect(counts.refused).toBeGreaterThan(100);
+    expect(counts.written).toBeGreaterThan(100);
   });
 
   it('stay as they are when they state the new figures already', async () => {
