@@ -42,7 +42,11 @@ ${table(
 )}
 
 Catalogs of Addressables name a bundle without its folder. Where several files of the release have this name, the catalog means the
-nearest one, which has the most folders in common with it, and among those the one whose figures it states.
+nearest one, which has the most folders in common with it and whose folders the catalog names, and among those the one whose figures
+it states. So the catalogs of two platforms never mean each other's bundles.
+
+A compressed catalog in a bundle of at most 128 MiB whose name begins with \`catalog\` is rewritten in the bundle. Its path is that of the bundle with the id of
+the text asset: \`catalog.bundle!/-7.textasset\`.
 
 ## Checksums
 
@@ -58,11 +62,15 @@ A localized release is not published when
 - a catalog states a figure of a patched file that no known algorithm gives;
 - a file states the name of a patched file together with its official size or checksum, and nothing rewrote it. Searched are JSON, CSV,
   TSV, text and files of unknown formats of at most 128 MiB, in archives those with the usual names of catalogs. A size counts within 4 KiB of
-  the name and from 100 on; a checksum counts anywhere;
+  the name and from 100 on; a checksum counts anywhere. A catalog of Addressables is read instead, so nothing is searched in it for the
+  figures of bundles;
+- a bundle has the name of a catalog and cannot be opened, while another bundle is patched;
+- \`localized.catalogs.ignore\` names a catalog of Addressables, or another file with the CRC of a bundle's content, that is about a patched
+  bundle: clients would refuse this bundle;
 - catalogs state checksums of each other in a circle.
 
 The message names the catalog and the figure. Describe the catalog in \`localized.catalogs.lists\`, or name it in
-\`localized.catalogs.ignore\` if the game does not check files by it. Such a list is read before the built-in ones.
+\`localized.catalogs.ignore\` if the game does not check files by it. A described list is read before the built-in ones.
 
 ## \`localized.catalogs\`
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { writeSerializedFile } from '../../demo/game/unity/write-serialized-file.ts';
+import { referenceCorpus, REFERENCE_TYPES } from '../support/managed-references.ts';
 import { askUnityPeer, peerObjects, unityPeer, variedBundle } from '../support/unity-peer.ts';
 import { LARGE_PATH_ID } from '../support/unity-samples.ts';
-import { textsOfBundle } from '../support/unity-texts.ts';
+import { textsOfBundle, textsOfFile } from '../support/unity-texts.ts';
 
 interface PeerObject {
   readonly name: string;
@@ -37,6 +38,37 @@ describe.skipIf(unityPeer === null)('bundles that the demo writer makes', () => 
       );
       expect(ours).toEqual(theirs);
       expect(Object.keys(ours)).toContain(String(LARGE_PATH_ID));
+    }
+  });
+});
+
+describe.skipIf(unityPeer === null)('objects with managed references', () => {
+  it('have the same texts at the same places for UnityPy as for Slipway', async () => {
+    const cases = ([1, 2] as const).flatMap((registry) =>
+      [21, 22].flatMap((version) =>
+        [true, false].map((littleEndian) => {
+          const objects = referenceCorpus(registry, 40, version + (littleEndian ? 0 : 1));
+          return { version, littleEndian, objects, referenceTypes: REFERENCE_TYPES };
+        }),
+      ),
+    );
+    const files = cases.map(writeSerializedFile);
+    const bundles = files.map((bytes, index) => variedBundle(index, bytes, Buffer.alloc(100, 1)));
+    const ours = [
+      ...files.map((bytes) => textsOfFile(bytes)),
+      ...bundles.map((bytes) => textsOfBundle(bytes)),
+    ];
+    const peer = await askUnityPeer('paths', [...files, ...bundles]);
+    for (const [index, { texts, errors }] of ours.entries()) {
+      expect(errors).toEqual([]);
+      const byObject = Map.groupBy(texts, ({ pathId }) => String(pathId));
+      const paths = Array.from(byObject, ([pathId, found]) => [
+        pathId,
+        Object.fromEntries(found.map(({ path, text }) => [path, text])),
+      ]);
+      expect(Object.fromEntries(paths)).toEqual(peer[index]);
+      const inside = texts.filter(({ path, text }) => path.startsWith('references.') && text !== '');
+      expect(inside.length).toBeGreaterThan(40);
     }
   });
 });

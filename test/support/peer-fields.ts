@@ -1,5 +1,6 @@
 import { findNodeAtLocation, parseTree, type Node } from 'jsonc-parser';
 import { expect } from 'vitest';
+import { isRecord } from '../../src/domain/is-record.ts';
 
 /** A bundle as UnityPy shows it: the digests of files that hold no objects, and the fields of the objects by path id. */
 export interface PeerBundle {
@@ -54,7 +55,10 @@ function replaceAt(value: unknown, steps: readonly string[], replace: (old: stri
   if (step === undefined) return replace(String(value));
   if (Array.isArray(value)) {
     // UnityPy reads an entry of a map as a list of key and value.
-    const index = step === 'first' ? 0 : step === 'second' ? 1 : Number(step);
+    const names = ['first', 'second'];
+    // A managed reference is named by its id.
+    const reference = value.findIndex((each: unknown) => isRecord(each) && each['rid'] === step);
+    const index = reference >= 0 ? reference : names.includes(step) ? names.indexOf(step) : Number(step);
     return value.map((each, at) => (at === index ? replaceAt(each, rest, replace) : each));
   }
   const entries = Object.entries(value as Record<string, unknown>);

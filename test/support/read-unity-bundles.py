@@ -2,6 +2,7 @@
 
   read-unity-bundles.py texts FILE...   one line of JSON for each file: { path id: { name, class_id, texts } }
   read-unity-bundles.py values FILE...  one line of JSON for each file: { files: { name: sha256 }, objects: { path id: fields } }
+  read-unity-bundles.py paths FILE...   one line of JSON for each file: { path id: { path: text } }
   read-unity-bundles.py patch FILE EDITS OUT  seconds of processor time to write the bundle with the edits of string tables
   read-unity-bundles.py pack FILE OUT   writes the bundle again with LZMA
   read-unity-bundles.py time FILE       seconds of processor time and number of texts in string tables
@@ -13,6 +14,9 @@ import sys
 import time
 
 import UnityPy
+from UnityPy.helpers.TypeTreeHelper import TypeTreeConfig, get_ref_type_node, read_value
+
+TERMINUS = {"class": "Terminus", "ns": "UnityEngine.DMAT", "asm": "FAKE_ASM"}
 
 
 def texts_of(value):
@@ -37,6 +41,61 @@ def print_texts(path):
     print(json.dumps(objects))
 
 
+def is_first_registry(node):
+    return node.m_Type == "ManagedReferencesRegistry" and node.m_Children[1].m_Type == "ReferencedObject"
+
+
+def read_first_registry(node, reader, config):
+    """UnityPy reads one reference of a registry of version 1; there are others up to the terminus."""
+    registry = {node.m_Children[0].m_Name: reader.read_int()}
+    type_node, _data_node = node.m_Children[1].m_Children
+    references = []
+    while True:
+        name = read_value(type_node, reader, config)
+        if name == TERMINUS:
+            break
+        fields = get_ref_type_node({"type": name}, config.assetsfile)
+        references.append({"type": name, "data": read_value(fields, reader, config)})
+    registry["RefIds"] = references
+    return registry
+
+
+def tree_of(each):
+    node = each._get_typetree_node()
+    registry = node.m_Children[-1] if node.m_Children else None
+    if registry is None or registry.m_Type != "ManagedReferencesRegistry":
+        return each.read_typetree()
+    # Its extension in C frees None once too often for each reference to nothing, so its reader in Python is used.
+    each.reset()
+    # The types of references describe a registry too, which only the object has.
+    config = TypeTreeConfig(True, each.assets_file, True)
+    value = {child.m_Name: read_value(child, each.reader, config) for child in node.m_Children[:-1]}
+    read = read_first_registry if is_first_registry(registry) else read_value
+    value[registry.m_Name] = read(registry, each.reader, config)
+    if each.reader.Position != each.byte_start + each.byte_size:
+        raise ValueError("the registry does not end with its object")
+    return value
+
+
+def paths_of(value, path):
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            # The name of a class is no text.
+            if not (name == "type" and isinstance(each, dict) and "asm" in each):
+                yield from paths_of(each, f"{path}.{name}" if path else name)
+    elif isinstance(value, (list, tuple)):
+        for index, each in enumerate(value):
+            name = each.get("rid", index) if isinstance(each, dict) and "type" in each else index
+            yield from paths_of(each, f"{path}[{name}]")
+
+
+def print_paths(path):
+    objects = {str(each.path_id): dict(paths_of(tree_of(each), "")) for each in UnityPy.load(path).objects}
+    print(json.dumps(objects))
+
+
 def json_of(value):
     # Bytes have no form in JSON.
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -51,7 +110,7 @@ def json_of(value):
 
 def print_values(path):
     environment = UnityPy.load(path)
-    objects = {str(each.path_id): json_of(each.read_typetree()) for each in environment.objects}
+    objects = {str(each.path_id): json_of(tree_of(each)) for each in environment.objects}
     files = {
         name: hashlib.sha256(bytes(file.view)).hexdigest()
         for name, file in environment.file.files.items()
@@ -96,6 +155,9 @@ def print_time(path):
 if sys.argv[1] == "texts":
     for argument in sys.argv[2:]:
         print_texts(argument)
+elif sys.argv[1] == "paths":
+    for argument in sys.argv[2:]:
+        print_paths(argument)
 elif sys.argv[1] == "values":
     for argument in sys.argv[2:]:
         print_values(argument)

@@ -47,7 +47,10 @@ export function variedBundle(index: number, bytes: Buffer, resource: Buffer, eng
 }
 
 /** Reads bundles with UnityPy. @returns the JSON that the script prints for each, in their order */
-export async function askUnityPeer(what: 'texts' | 'values', bundles: readonly Buffer[]): Promise<unknown[]> {
+export async function askUnityPeer(
+  what: 'texts' | 'paths' | 'values',
+  bundles: readonly Buffer[],
+): Promise<unknown[]> {
   const directory = await temporaryDirectory();
   const paths = await Promise.all(
     bundles.map(async (bytes, index) => {

@@ -69,13 +69,14 @@ function collectTexts(file: SerializedFile, limits: ReadLimits, found: FoundText
       const add = (path: string, text: string, start: number, end: number): void => {
         texts.push({ pathId: object.pathId, name, path, text, start, end });
       };
-      visitObject(
+      const unread = visitObject(
         file,
         object,
         pathVisitor(add, (path, value) => found.integers.push({ path, value })),
         limits,
       );
       for (const each of texts) found.texts.push(each);
+      if (unread !== null) found.errors.push(unread);
     });
   }
 }
@@ -94,6 +95,8 @@ interface Level {
   /** `null` in an object. */
   index: number | null;
   field: string;
+  /** The name of the next element. */
+  element: string | null;
 }
 
 /** A visitor that builds paths such as `lines[0].text`. */
@@ -105,10 +108,16 @@ function pathVisitor(
   const next = (): string => {
     const level = levels.at(-1);
     if (level === undefined) return '';
-    if (level.index !== null) return `${level.path}[${level.index++}]`;
+    if (level.index !== null) {
+      const { index, element } = level;
+      level.index += 1;
+      level.element = null;
+      return `${level.path}[${element ?? index}]`;
+    }
     return level.path === '' ? level.field : `${level.path}.${level.field}`;
   };
-  const begin = (index: number | null) => (): void => void levels.push({ path: next(), index, field: '' });
+  const begin = (index: number | null) => (): void =>
+    void levels.push({ path: next(), index, field: '', element: null });
   const end = (): void => void levels.pop();
   return {
     beginObject: begin(null),
@@ -119,7 +128,10 @@ function pathVisitor(
       const level = levels.at(-1);
       if (level !== undefined) level.field = name;
     },
-    element: () => undefined,
+    element: (name) => {
+      const level = levels.at(-1);
+      if (level !== undefined) level.element = name;
+    },
     text: (value, start, stop) => text(next(), value, start, stop),
     integer: (value) => integer(next(), value),
     bytes: () => void next(),

@@ -33,6 +33,7 @@ export const LEAF_BYTES: ReadonlyMap<string, number> = new Map([
   ['SInt64', 8],
   ['UInt64', 8],
   ['double', 8],
+  ['managedReference', 8],
 ]);
 
 /** A field without fields of its own. */
@@ -94,15 +95,19 @@ export const MONO_SCRIPT_TYPE: UnityType = object('MonoScript', 'Base', [
   text('m_AssemblyName'),
 ]);
 
-/** The registry of managed references, which the writer leaves empty. */
+const REFERENCE_TYPE: readonly UnityType[] = [
+  object('ReferencedManagedType', 'type', [text('class'), text('ns'), text('asm')]),
+  object('ReferencedObjectData', 'data', []),
+];
+
+/** The registry of managed references. */
 export const REGISTRY_TYPE: UnityType = object('ManagedReferencesRegistry', 'references', [
   leaf('int', 'version'),
-  list(
-    'RefIds',
-    object('ReferencedObject', 'data', [
-      leaf('SInt64', 'rid'),
-      object('ReferencedManagedType', 'type', [text('class'), text('ns'), text('asm')]),
-      object('ReferencedObjectData', 'data', []),
-    ]),
-  ),
+  list('RefIds', object('ReferencedObject', 'data', [leaf('SInt64', 'rid'), ...REFERENCE_TYPE])),
+]);
+
+/** The registry of version 1, whose references have no ids and no count. */
+export const FIRST_REGISTRY_TYPE: UnityType = object('ManagedReferencesRegistry', 'references', [
+  leaf('int', 'version'),
+  object('ReferencedObject', '00000000', REFERENCE_TYPE),
 ]);

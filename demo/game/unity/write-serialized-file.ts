@@ -49,7 +49,7 @@ export function writeSerializedFile(content: SerializedFileContent): Buffer {
   const spans = content.objects.map(({ type, value }) => {
     data.align(objectAlignment);
     const offset = data.length;
-    writeValue(data, type, value);
+    writeValue(data, type, value, content.referenceTypes);
     return { offset, size: data.length - offset };
   });
   const headerBytes = version >= LARGE_SINCE ? LARGE_HEADER : SMALL_HEADER;

@@ -4,33 +4,72 @@ import { LEAF_BYTES, type UnityType, type UnityValue } from './unity-type.ts';
 /**
  * Writes a value as its type says.
  *
+ * @param referenceTypes describe the fields of managed references by the names of their classes
  * @throws TypeError when the value does not fit
  */
-export function writeValue(writer: ByteWriter, type: UnityType, value: UnityValue): void {
+export function writeValue(
+  writer: ByteWriter,
+  type: UnityType,
+  value: UnityValue,
+  referenceTypes: readonly UnityType[] = [],
+): void {
   const [first, second] = type.children;
   if (type.type === 'string' || type.type === 'TypelessData') {
     writeBytes(writer, typeof value === 'string' ? Buffer.from(value) : value, type.name);
     writer.align(4);
   } else if (type.type === 'Array' && second !== undefined) {
-    writeList(writer, second, value, type.name);
+    writeList(writer, second, value, type.name, referenceTypes);
   } else if (first?.type === 'Array') {
-    writeValue(writer, first, value);
+    writeValue(writer, first, value, referenceTypes);
+  } else if (type.type === 'ReferencedObject') {
+    // The first version of the registry has one such field, and as many objects as it needs.
+    for (const each of isList(value) ? value : [value]) writeReference(writer, type, each, referenceTypes);
   } else if (first === undefined) {
     writeLeaf(writer, type, value);
   } else {
-    for (const child of type.children) writeValue(writer, child, fieldOf(value, child.name));
+    for (const child of type.children) {
+      writeValue(writer, child, fieldOf(value, child.name), referenceTypes);
+    }
   }
   if (type.aligned) writer.align(4);
 }
 
-function writeList(writer: ByteWriter, element: UnityType, value: UnityValue, name: string): void {
+/** Writes a managed reference. Bytes as its `data` are those of a class that nothing describes. */
+function writeReference(
+  writer: ByteWriter,
+  type: UnityType,
+  value: UnityValue,
+  referenceTypes: readonly UnityType[],
+): void {
+  const className = fieldOf(fieldOf(value, 'type'), 'class');
+  const fields = referenceTypes.find((each) => each.type === className);
+  for (const child of type.children) {
+    const own = fieldOf(value, child.name);
+    if (child.type !== 'ReferencedObjectData') writeValue(writer, child, own);
+    else if (own instanceof Uint8Array) writer.bytes(own);
+    else for (const field of fields?.children ?? []) writeReferenceField(writer, field, own);
+  }
+}
+
+/** Only the object itself has a registry, although the types of its references describe one too. */
+function writeReferenceField(writer: ByteWriter, field: UnityType, value: UnityValue): void {
+  if (field.type !== 'ManagedReferencesRegistry') writeValue(writer, field, fieldOf(value, field.name));
+}
+
+function writeList(
+  writer: ByteWriter,
+  element: UnityType,
+  value: UnityValue,
+  name: string,
+  referenceTypes: readonly UnityType[],
+): void {
   if (value instanceof Uint8Array) {
     writeBytes(writer, value, name);
     return;
   }
   if (!isList(value)) throw new TypeError(`${name} is not a list`);
   writer.integer(value.length, 4);
-  for (const each of value) writeValue(writer, element, each);
+  for (const each of value) writeValue(writer, element, each, referenceTypes);
 }
 
 function writeBytes(writer: ByteWriter, value: UnityValue, name: string): void {

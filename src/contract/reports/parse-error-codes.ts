@@ -29,7 +29,7 @@ export const PARSE_ERROR_CODES = {
   serialized_invalid: error('The metadata of the serialized file contradicts its bytes.', DAMAGED),
   typetree_missing: error(
     'The file was built without type trees, so the fields of the object are not known.',
-    'Name a JSON file with the type tree of this class or script as `typeTrees` in the rule of the file.',
+    `Name a JSON file with the type trees of the game's classes as \`parse.typeTrees\`; docs/how-to/write-parse-rules.md says how to make one from the game's assemblies. ${SKIP}`,
   ),
   typetree_invalid: error('A type tree is cyclic, too deep or refers outside of its strings.', DAMAGED),
   typetree_extracted_unsupported: error('The type trees are stored in another file.', UNSUPPORTED),
@@ -38,8 +38,8 @@ export const PARSE_ERROR_CODES = {
     `If the rule names \`typeTrees\`, take the trees of this build of the game. Otherwise: ${DAMAGED}`,
   ),
   typetree_managed_reference_unsupported: error(
-    'The object has managed references (`[SerializeReference]`).',
-    UNSUPPORTED,
+    'The object has a managed reference (`[SerializeReference]`) to a class that no type tree describes. All in front of it is read, if no fields follow the references; otherwise nothing of the object is.',
+    `Name a JSON file with the type tree of this class as \`parse.typeTrees\`. ${SKIP}`,
   ),
   zip_invalid: error('The archive is cut or damaged, or contradicts its own directory.', DAMAGED),
   zip_encrypted: error(

@@ -1,10 +1,12 @@
 import { notRewritten, type PatchError } from '../patch/patch-error.ts';
 import {
+  addressPath,
   type BundleChange,
   type CatalogFigures,
   changedFigures,
-  changeFinder,
+  type ChangesOf,
   chooseChange,
+  fileNameOf,
   type PatchedCatalog,
 } from './bundle-change.ts';
 
@@ -25,15 +27,21 @@ const OPTIONS = { hash: 0, crc: 8, size: 12 };
  *
  * @throws PatchError `catalog_not_rewritten` when the catalog contradicts itself, and as {@link changedFigures}
  */
-export function patchAddressablesBinary(bytes: Uint8Array, changes: readonly BundleChange[]): PatchedCatalog {
+export function patchAddressablesBinary(bytes: Uint8Array, changesOf: ChangesOf): PatchedCatalog {
   const catalog = new BinaryCatalog(Buffer.from(bytes));
-  const changesOf = changeFinder(changes);
   const options = new Map<number, BundleChange | undefined>();
+  const unread = new Set<string>();
   for (const location of locationsOf(catalog)) {
-    const object = catalog.objectOf(catalog.uint32(location + LOCATION.object), OPTIONS_CLASS);
-    if (object === null) continue;
-    const candidates = changesOf(catalog.text(catalog.uint32(location + LOCATION.internalId), '/'));
-    options.set(object, chooseChange(figuresAt(catalog, object), candidates));
+    const stated = catalog.uint32(location + LOCATION.object);
+    const object = catalog.objectOf(stated, OPTIONS_CLASS);
+    if (object === null && stated === NOTHING) continue;
+    const address = catalog.text(catalog.uint32(location + LOCATION.internalId), '/');
+    const candidates = changesOf(address);
+    if (object === null) {
+      if (candidates.length > 0) unread.add(fileNameOf(addressPath(address)));
+    } else if (candidates.length > 0 || !options.has(object)) {
+      options.set(object, chooseChange(figuresAt(catalog, object), candidates));
+    }
   }
   const listed = new Set<string>();
   const hashes = new Map<number, Set<string>>();
@@ -41,10 +49,10 @@ export function patchAddressablesBinary(bytes: Uint8Array, changes: readonly Bun
     const hash = writeFigures(catalog, at, change);
     const place = catalog.uint32(at + OPTIONS.hash);
     hashes.set(place, (hashes.get(place) ?? new Set()).add(hash));
-    if (change !== undefined) listed.add(change.fileName);
+    if (change !== undefined && change.after !== null) listed.add(change.path);
   }
   const appended = writeHashes(catalog, options, hashes);
-  return { bytes: Buffer.concat([catalog.bytes, ...appended]), listed };
+  return { bytes: Buffer.concat([catalog.bytes, ...appended]), listed, unread };
 }
 
 /**
@@ -86,7 +94,7 @@ function writeFigures(catalog: BinaryCatalog, at: number, change: BundleChange |
   if (change === undefined) return old.hash;
   const figures = changedFigures(old, change);
   if (figures.size > MOST_UINT32) {
-    throw notRewritten(`the catalog has 32 bits for the size of ${change.fileName}`);
+    throw notRewritten(`the catalog has 32 bits for the size of ${change.path}`);
   }
   catalog.writeUint32(at + OPTIONS.crc, figures.crc);
   catalog.writeUint32(at + OPTIONS.size, figures.size);

@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { type Node, type ParseError, parseTree } from 'jsonc-parser';
 import { notRewritten, type PatchError } from '../patch/patch-error.ts';
 import {
+  addressPath,
   type BundleChange,
   changedFigures,
-  changeFinder,
+  type ChangesOf,
   chooseChange,
+  fileNameOf,
   type PatchedCatalog,
 } from './bundle-change.ts';
 
@@ -68,25 +70,29 @@ export function isAddressablesJson(text: string | Buffer): boolean {
  * @param bytes UTF-8
  * @throws PatchError `catalog_not_rewritten` when the catalog contradicts itself, and as {@link changedFigures}
  */
-export function patchAddressablesJson(bytes: Uint8Array, changes: readonly BundleChange[]): PatchedCatalog {
+export function patchAddressablesJson(bytes: Uint8Array, changesOf: ChangesOf): PatchedCatalog {
   if (!isUtf8(bytes)) throw invalid('it is not UTF-8');
   const text = Buffer.from(bytes).toString('utf8');
   const fields = readFields(text);
   const entries = Buffer.from(String(fields.entries.value), 'base64');
   const objects = Buffer.from(String(fields.objects.value), 'base64');
-  const changesOf = changeFinder(changes);
   const listed = new Set<string>();
+  const unread = new Set<string>();
   const replaced = new Map<number, ReplacedObject>();
   for (const { internalId, object } of entriesOf(entries, fields)) {
     const candidates = changesOf(internalId);
-    const [first] = candidates;
-    if (first === undefined || object < 0 || replaced.has(object)) continue;
+    if (candidates.length === 0 || object < 0 || replaced.has(object)) continue;
     const span = jsonObjectSpan(objects, object);
-    if (span === null) continue;
-    replaced.set(object, { span, json: changedOptions(span.json, candidates) });
-    listed.add(first.fileName);
+    if (span === null) {
+      unread.add(fileNameOf(addressPath(internalId)));
+      continue;
+    }
+    const { json, change } = changedOptions(span.json, candidates);
+    if (change === undefined || change.after === null) continue;
+    replaced.set(object, { span, json });
+    listed.add(change.path);
   }
-  if (listed.size === 0) return { bytes, listed };
+  if (listed.size === 0) return { bytes, listed, unread };
   const moved = replaceObjects(objects, replaced);
   moveEntries(entries, moved.positionOf);
   const values = [
@@ -99,7 +105,7 @@ export function patchAddressablesJson(bytes: Uint8Array, changes: readonly Bundl
     result += `${text.slice(at, node.offset)}"${value}"`;
     at = node.offset + node.length;
   }
-  return { bytes: Buffer.from(result + text.slice(at)), listed };
+  return { bytes: Buffer.from(result + text.slice(at)), listed, unread };
 }
 
 function readFields(text: string): CatalogFields {
@@ -150,8 +156,11 @@ function withPrefix(id: string, prefixes: readonly string[]): string {
   return prefix === undefined ? id : prefix + id.slice(hash + 1);
 }
 
-/** The options of a bundle with new figures. Their other bytes stay as they are. */
-function changedOptions(json: string, candidates: readonly BundleChange[]): string {
+/** The options of a bundle with new figures, and the change that they are for. Their other bytes stay as they are. */
+function changedOptions(
+  json: string,
+  candidates: readonly BundleChange[],
+): { readonly json: string; readonly change: BundleChange | undefined } {
   const members = parse(json).children ?? [];
   const find = (name: string): Node | undefined =>
     members.find((member) => member.children?.[0]?.value === name)?.children?.[1];
@@ -162,7 +171,7 @@ function changedOptions(json: string, candidates: readonly BundleChange[]): stri
     size: Number(nodes.size?.value ?? 0),
   };
   const change = chooseChange(old, candidates);
-  if (change === undefined) return json;
+  if (change === undefined) return { json, change };
   const figures = changedFigures(old, change);
   const values = [
     { node: nodes.hash, value: JSON.stringify(figures.hash) },
@@ -174,7 +183,7 @@ function changedOptions(json: string, candidates: readonly BundleChange[]): stri
     if (node === undefined) continue;
     result = result.slice(0, node.offset) + value + result.slice(node.offset + node.length);
   }
-  return result;
+  return { json: result, change };
 }
 
 interface ReplacedObject {

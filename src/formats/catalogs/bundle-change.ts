@@ -8,7 +8,8 @@ interface BundleFigures {
 
 /** A bundle that was patched, or one of the same name that was not. */
 export interface BundleChange {
-  readonly fileName: string;
+  /** Its destination, or only its file name. */
+  readonly path: string;
   readonly before: BundleFigures;
   /** The hash is 16 bytes over the new content; `null` for a bundle that only has the name of a patched one. */
   readonly after: (BundleFigures & { readonly contentHash: Uint8Array }) | null;
@@ -24,9 +25,14 @@ export interface CatalogFigures {
 
 export interface PatchedCatalog {
   readonly bytes: Uint8Array;
-  /** The file names of the bundles that the catalog lists; each has its new figures. */
+  /** The paths of the changed bundles that the catalog lists; each has its new figures. */
   readonly listed: ReadonlySet<string>;
+  /** The file names of bundles for which the catalog states something in a form that is not known. All else of it was read. */
+  readonly unread: ReadonlySet<string>;
 }
+
+/** Finds the bundles that a path or an address in a catalog can mean. */
+export type ChangesOf = (address: string) => readonly BundleChange[];
 
 /**
  * The new values of a bundle in a catalog. A value that the catalog leaves empty stays empty. The hash is made from the new
@@ -35,11 +41,9 @@ export interface PatchedCatalog {
  * @throws PatchError `catalog_not_rewritten` when the catalog states other figures than those of the official bundle, so that its
  *   values mean something that is not known
  */
-export function changedFigures(
-  old: CatalogFigures,
-  { fileName, before, after }: BundleChange,
-): CatalogFigures {
+export function changedFigures(old: CatalogFigures, { path, before, after }: BundleChange): CatalogFigures {
   if (after === null) return old;
+  const fileName = fileNameOf(path);
   // A catalog that states the new figures already stays as it is.
   if (old.size !== 0 && old.size !== before.size && old.size !== after.size) {
     throw unknownFigure(fileName, `the size ${old.size}`, before.size);
@@ -55,10 +59,19 @@ export function changedFigures(
   };
 }
 
-/** Finds the bundles that a path or an address in a catalog can mean, by its last part. */
-export function changeFinder(changes: readonly BundleChange[]): (address: string) => readonly BundleChange[] {
-  const byName = Map.groupBy(changes, ({ fileName }) => fileName);
-  return (address) => byName.get(/([^/\\]*)$/.exec(address.replace(/[?#].*$/s, ''))?.[1] ?? '') ?? [];
+/** Finds the bundles that an address can mean by its last part alone. */
+export function changesByName(changes: readonly BundleChange[]): ChangesOf {
+  const byName = Map.groupBy(changes, ({ path }) => fileNameOf(path));
+  return (address) => byName.get(fileNameOf(addressPath(address))) ?? [];
+}
+
+/** The path of an address in a catalog, with slashes and without a query. */
+export function addressPath(address: string): string {
+  return address.replace(/[?#].*$/s, '').replaceAll('\\', '/');
+}
+
+export function fileNameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 /**
@@ -78,10 +91,14 @@ export function chooseChange(
   );
   const [chosen, ...rest] = fitting;
   if (chosen === undefined) {
-    throw unknownFigure(first.fileName, `the size ${old.size} and the CRC ${old.crc}`, first.before.size);
+    throw unknownFigure(
+      fileNameOf(first.path),
+      `the size ${old.size} and the CRC ${old.crc}`,
+      first.before.size,
+    );
   }
   if (rest.every(({ after }) => isSameResult(after, chosen.after))) return chosen;
-  const message = `the catalog does not tell apart the bundles with the file name ${JSON.stringify(first.fileName)}`;
+  const message = `the catalog does not tell apart the bundles with the file name ${JSON.stringify(fileNameOf(first.path))}`;
   throw notRewritten(message);
 }
 

@@ -1,11 +1,37 @@
 import { isAddressablesBinary, patchAddressablesBinary } from './addressables-binary.ts';
 import { isAddressablesJson, patchAddressablesJson } from './addressables-json.ts';
-import { type BundleChange, type PatchedCatalog, changedFigures } from './bundle-change.ts';
+import {
+  type BundleChange,
+  changedFigures,
+  changesByName,
+  type ChangesOf,
+  type PatchedCatalog,
+} from './bundle-change.ts';
 import { type CatalogPlugin, type FileChange, mediaFolderOf } from './catalog-plugin.ts';
 import { bufferOf } from '../../platform/buffer-of.ts';
+import { bytesSource } from '../byte-source.ts';
+import { FormatError } from '../format-error.ts';
+import { notRewritten } from '../patch/patch-error.ts';
+import { openTextAssets } from '../unity/bundle-text-assets.ts';
+import { READ_LIMITS } from '../value-visitor.ts';
 import { listPlugin, type ListRule, type RecordFields } from './list-plugin.ts';
 
-type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedCatalog;
+/** Whether a bundle holds a catalog by its name: Addressables writes `catalog.bundle` where local catalogs are compressed. */
+export function isBundledCatalog(path: string): boolean {
+  return /(?:^|\/)catalog[^/]*\.bundle$/i.test(path);
+}
+
+/** @throws PatchError `catalog_not_rewritten` for a bundle that cannot be opened, so that nobody knows what it states */
+function checkOpens(bytes: Uint8Array): void {
+  try {
+    openTextAssets(bytesSource(bytes), READ_LIMITS);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw notRewritten(`it is a bundle with the name of a catalog, and it cannot be read: ${error.message}`);
+  }
+}
+
+type Rewrite = (bytes: Uint8Array, changesOf: ChangesOf) => PatchedCatalog;
 
 /**
  * The catalogs that list bundles of Unity: `catalog.json` and `catalog.bin` of Addressables, and the `.manifest` beside a
@@ -13,14 +39,17 @@ type Rewrite = (bytes: Uint8Array, changes: readonly BundleChange[]) => PatchedC
  * none.
  */
 export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
-  plugin('addressables-json', /\.json$/i, (bytes, changes) => {
-    const isCatalog = isAddressablesJson(bufferOf(bytes));
-    return isCatalog ? patchAddressablesJson(bytes, changes) : { bytes, listed: new Set() };
-  }),
-  plugin('addressables-binary', /\.bin$/i, (bytes, changes) => {
-    const isCatalog = isAddressablesBinary(Buffer.from(bytes.subarray(0, 16)));
-    return isCatalog ? patchAddressablesBinary(bytes, changes) : { bytes, listed: new Set() };
-  }),
+  plugin('addressables-json', /\.(?:json|textasset)$/i, isAddressablesJson, patchAddressablesJson),
+  plugin('addressables-binary', /\.(?:bin|textasset)$/i, isAddressablesBinary, patchAddressablesBinary),
+  {
+    name: 'bundled-catalog',
+    recognizes: isBundledCatalog,
+    rewrite: async (_path, bytes, changes) => {
+      const isConcerned = changes.some(({ bundle }) => bundle !== undefined);
+      if (isConcerned) checkOpens(bytes);
+      return await Promise.resolve({ bytes, rewritten: new Set() });
+    },
+  },
   {
     name: 'unity-manifest',
     recognizes: (path) => path.endsWith('.manifest'),
@@ -28,20 +57,30 @@ export const BUNDLE_PLUGINS: readonly CatalogPlugin[] = [
       const own = changes.filter((change) => `${change.path}.manifest` === path);
       const [change] = bundleChanges(own);
       if (change === undefined) return await Promise.resolve({ bytes, rewritten: new Set() });
-      const { bytes: patched, listed } = patchUnityManifest(bytes, change);
-      return { bytes: patched, rewritten: pathsOf(own, listed) };
+      const patched = patchUnityManifest(bytes, change);
+      return { bytes: patched ?? bytes, rewritten: new Set(patched === null ? [] : [change.path]) };
     },
   },
 ];
 
-function plugin(name: string, file: RegExp, rewrite: Rewrite): CatalogPlugin {
+function plugin(
+  name: string,
+  file: RegExp,
+  isCatalog: (bytes: Buffer) => boolean,
+  rewrite: Rewrite,
+): CatalogPlugin {
   return {
     name,
-    namesOnly: true,
+    isOfBundles: true,
     recognizes: (path) => file.test(path),
-    rewrite: async (_path, bytes, changes) => {
-      const { bytes: patched, listed } = rewrite(bytes, bundleChanges(changes));
-      return await Promise.resolve({ bytes: patched, rewritten: pathsOf(changes, listed) });
+    rewrite: async (_path, bytes, changes, meantBy) => {
+      if (!isCatalog(bufferOf(bytes))) return await Promise.resolve({ bytes, rewritten: new Set() });
+      const changesOf: ChangesOf =
+        meantBy === undefined
+          ? changesByName(bundleChanges(changes))
+          : (address) => bundleChanges(meantBy(address));
+      const { bytes: patched, listed, unread } = rewrite(bytes, changesOf);
+      return await Promise.resolve({ bytes: patched, rewritten: listed, unread });
     },
   };
 }
@@ -51,21 +90,12 @@ function bundleChanges(changes: readonly FileChange[]): BundleChange[] {
     if (bundle === undefined) return [];
     return [
       {
-        fileName: fileNameOf(path),
+        path,
         before: { size: before.size, crc32: bundle.before.crc32 },
         after: after === before ? null : { size: after.size, ...bundle.after },
       },
     ];
   });
-}
-
-function pathsOf(changes: readonly FileChange[], listed: ReadonlySet<string>): ReadonlySet<string> {
-  const bundles = changes.filter(({ bundle }) => bundle !== undefined);
-  return new Set(bundles.map(({ path }) => path).filter((path) => listed.has(fileNameOf(path))));
-}
-
-function fileNameOf(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 const CRC = /^(CRC: *)(\d+)(?= *\r?$)/m;
@@ -80,19 +110,20 @@ export function isUnityManifest(text: string): boolean {
 /**
  * Writes the CRC and the hash of a patched bundle into the `.manifest` beside it.
  *
+ * @returns `null` for a file that only has the name of one
  * @throws PatchError `catalog_not_rewritten` when the manifest states another CRC than that of the official bundle
  */
-export function patchUnityManifest(bytes: Uint8Array, change: BundleChange): PatchedCatalog {
+export function patchUnityManifest(bytes: Uint8Array, change: BundleChange): Buffer | null {
   const text = Buffer.from(bytes).toString('latin1');
   const crc = CRC.exec(text);
   const hash = ASSET_HASH.exec(text);
-  if (!isUnityManifest(text) || crc === null) return { bytes, listed: new Set() };
+  if (!isUnityManifest(text) || crc === null) return null;
   const old = { crc: Number(crc[2]), hash: hash?.[2] ?? '', size: 0 };
   const figures = changedFigures(old, change);
   const patched = text
     .replace(CRC, (_whole, name: string) => name + String(figures.crc))
     .replace(ASSET_HASH, (_whole, name: string) => name + figures.hash);
-  return { bytes: Buffer.from(patched, 'latin1'), listed: new Set([change.fileName]) };
+  return Buffer.from(patched, 'latin1');
 }
 
 const NAMED: RecordFields = { path: 'Name', size: ['Size'], checksums: ['Crc'] };

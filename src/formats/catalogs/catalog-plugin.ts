@@ -19,22 +19,40 @@ export interface RewrittenCatalog {
   readonly bytes: Uint8Array;
   /** The paths of the changed files that the catalog lists; each has its new figures. */
   readonly rewritten: ReadonlySet<string>;
+  /**
+   * Where the catalog was read whole, the file names of bundles for which it states something in a form that is not known. It
+   * states nothing about other bundles than these and the rewritten ones.
+   */
+  readonly unread?: ReadonlySet<string>;
 }
+
+/**
+ * The changed bundles that an address in a catalog can mean, and those of the same file name that did not change. These have the
+ * same object as `before` and as `after`.
+ */
+export type MeantBy = (address: string) => readonly FileChange[];
 
 /** Knows one kind of file that lists others with sizes and checksums. */
 export interface CatalogPlugin {
   readonly name: string;
-  /** Whether it names files without their folders, so that a name can mean one of several files. */
-  readonly namesOnly?: true;
+  /** Whether clients load bundles by what it states, so that it must never be left as it is. */
+  readonly isOfBundles?: true;
   recognizes(path: string): boolean;
   /**
    * Writes the figures of changed files into a catalog. All other bytes stay.
    *
    * @param path the destination of the catalog, from which those of its files follow
+   * @param meantBy for catalogs that name files by addresses, which can mean one of several files. Without it, an address
+   *   means every change with its file name.
    * @throws PatchError `catalog_not_rewritten` when a stated value is not that of the official file by a known algorithm,
    *   or the catalog cannot be read; FormatError when a text file cannot be read
    */
-  rewrite(path: string, bytes: Uint8Array, changes: readonly FileChange[]): Promise<RewrittenCatalog>;
+  rewrite(
+    path: string,
+    bytes: Uint8Array,
+    changes: readonly FileChange[],
+    meantBy?: MeantBy,
+  ): Promise<RewrittenCatalog>;
 }
 
 /**

@@ -1,46 +1,45 @@
-import { FormatError, type FormatErrorCode } from '../format-error.ts';
+import { FormatError } from '../format-error.ts';
+import {
+  compileRegistry,
+  NO_REGISTRY,
+  REFERENCE_ID_BYTES,
+  REFERENCE_LEAVES,
+  REGISTRY_TYPE,
+} from './managed-references.ts';
+import {
+  type CompiledType,
+  type FixedLayout,
+  int32Reader,
+  LENGTH_BYTES,
+  type ObjectCursor,
+  type ReadLength,
+  type Step,
+  takeCount,
+  takeText,
+} from './object-cursor.ts';
 import type { TypeTree } from './type-tree.ts';
-import type { ReadLimits, ValueVisitor } from '../value-visitor.ts';
-
-type Step = (cursor: ObjectCursor) => void;
-
-type ReadLength = (cursor: ObjectCursor) => number;
-
-/** Bytes that each value of a type has, and whether that needs a first value at a multiple of 4. */
-interface FixedLayout {
-  readonly size: number;
-  readonly aligned: boolean;
-}
-
-/** A type tree as functions, so that reading an object does not need the tree. */
-export interface CompiledType {
-  readonly visit: Step;
-  readonly skip: Step;
-  readonly hasText: boolean;
-  /** Whether the value holds a text, or an integer outside of arrays. Others are skipped. */
-  readonly isVisible: boolean;
-  /** `null` where values differ in size. */
-  readonly layout: FixedLayout | null;
-  readonly smallest: number;
-}
-
-const REGISTRY = 'ManagedReferencesRegistry';
-/** The version of the registry that has a count. */
-const COUNTED_REGISTRY = 2;
-const LENGTH_BYTES = 4;
 
 /**
  * Compiles a type tree for one byte order.
  *
+ * @param of what the tree describes: an object of a file, or the object behind a managed reference
  * @throws FormatError `typetree_invalid` where the tree has an array without elements
  */
-export function compileTypeTree(tree: TypeTree, littleEndian: boolean): CompiledType {
+export function compileTypeTree(
+  tree: TypeTree,
+  littleEndian: boolean,
+  of: 'object' | 'reference' = 'object',
+): CompiledType {
   const int32 = int32Reader(littleEndian);
   const compile = (node: TypeTree): CompiledType => {
     const [first] = node.children;
     if (node.type === 'string') return compileText(int32);
     if (node.type === 'TypelessData') return withAlignment(compileBytes(int32), node.aligned);
-    if (node.type === REGISTRY) return withAlignment(compileRegistry(int32), node.aligned);
+    if (node.type === REGISTRY_TYPE) {
+      if (of === 'reference') return NO_REGISTRY;
+      const isLast = node === tree.children.at(-1);
+      return withAlignment(compileRegistry(littleEndian, isLast), node.aligned);
+    }
     if (first === undefined) return withAlignment(compileLeaf(node, littleEndian), node.aligned);
     if (node.type === 'Array') return withAlignment(compileArray(node, int32, compile), node.aligned);
     if (first.type === 'Array' && node.children.length === 1) {
@@ -66,17 +65,6 @@ function withAlignment(type: CompiledType, isAligned: boolean): CompiledType {
     },
     layout: layout === null ? null : { size: (layout.size + 3) & ~3, aligned: true },
   };
-}
-
-function takeText(cursor: ObjectCursor, int32: ReadLength): number {
-  const start = cursor.position;
-  const length = int32(cursor);
-  if (length < 0 || length > cursor.size - cursor.position) {
-    throw cursor.fail('typetree_size_mismatch', `a string of ${length} bytes exceeds the object`, start);
-  }
-  const end = cursor.take(length) + length;
-  cursor.align();
-  return end;
 }
 
 function compileText(int32: ReadLength): CompiledType {
@@ -116,19 +104,6 @@ function compileBytes(int32: ReadLength): CompiledType {
     null,
     LENGTH_BYTES,
   );
-}
-
-/** An empty registry is its version and the count 0. The bytes of others depend on types in C#. */
-function compileRegistry(int32: ReadLength): CompiledType {
-  const skip: Step = (cursor) => {
-    const start = cursor.position;
-    const version = int32(cursor);
-    const count = version === COUNTED_REGISTRY ? int32(cursor) : null;
-    if (count === 0) return;
-    const what = count === null ? `a registry of version ${version}` : `${count} managed references`;
-    throw cursor.fail('typetree_managed_reference_unsupported', `the object has ${what}`, start);
-  };
-  return invisible(skip, null, 2 * LENGTH_BYTES);
 }
 
 function compileLeaf(node: TypeTree, littleEndian: boolean): CompiledType {
@@ -194,16 +169,6 @@ function layoutOfStruct(types: readonly CompiledType[]): FixedLayout | null {
     aligned ||= layout.aligned;
   }
   return { size, aligned };
-}
-
-/** Reads the number of elements, and refuses one that cannot be true before it is used. */
-function takeCount(cursor: ObjectCursor, int32: ReadLength, smallest: number): number {
-  const start = cursor.position;
-  const count = int32(cursor);
-  if (count < 0 || count * smallest > cursor.size - cursor.position) {
-    throw cursor.fail('typetree_size_mismatch', `an array of ${count} elements exceeds the object`, start);
-  }
-  return count;
 }
 
 function compileArray(
@@ -278,6 +243,7 @@ const OTHER_SIZES: ReadonlyMap<string, number> = new Map([
   ['bool', 1],
   ['float', 4],
   ['double', 8],
+  ...REFERENCE_LEAVES.map((type) => [type, REFERENCE_ID_BYTES] as const),
 ]);
 
 /** The bytes of a type without fields: of a known one by its name, else as the type tree says. */
@@ -290,13 +256,6 @@ function sizeOfLeaf({ type, byteSize }: TypeTree): number {
 function integerReader(type: string, littleEndian: boolean): ReadInteger | null {
   const kind = kindOf(type);
   return kind === null ? null : READERS[kind](littleEndian);
-}
-
-/** Reads the lengths of strings and arrays. */
-function int32Reader(littleEndian: boolean): (cursor: ObjectCursor) => number {
-  return littleEndian
-    ? (cursor) => cursor.bytes.readInt32LE(cursor.take(4))
-    : (cursor) => cursor.bytes.readInt32BE(cursor.take(4));
 }
 
 type Kind = keyof typeof SIZES;
@@ -338,37 +297,3 @@ const READERS: Readonly<Record<Kind, (littleEndian: boolean) => ReadInteger>> = 
     return little ? bytes.readBigUInt64LE(at) : bytes.readBigUInt64BE(at);
   },
 };
-
-/** The position in an object while a compiled type tree runs over it. */
-export class ObjectCursor {
-  position = 0;
-  readonly bytes: Buffer;
-  readonly size: number;
-  readonly visitor: ValueVisitor;
-  readonly limits: ReadLimits;
-
-  constructor(bytes: Buffer, visitor: ValueVisitor, limits: ReadLimits) {
-    this.bytes = bytes;
-    this.size = bytes.length;
-    this.visitor = visitor;
-    this.limits = limits;
-  }
-
-  take(length: number): number {
-    const at = this.position;
-    if (length > this.size - at) {
-      throw this.fail('typetree_size_mismatch', `a value of ${length} bytes exceeds the object`);
-    }
-    this.position = at + length;
-    return at;
-  }
-
-  align(): void {
-    const rest = this.position & 3;
-    if (rest > 0) this.take(4 - rest);
-  }
-
-  fail(code: FormatErrorCode, message: string, position = this.position): FormatError {
-    return new FormatError(code, message, position);
-  }
-}

@@ -3,7 +3,8 @@ import { DOTTED_SYNTAX } from '../collect/path-syntax.ts';
 import { type EditPlace, findPlaces, type ValueEdit } from '../patch/find-places.ts';
 import { checkLength } from '../patch/patch-error.ts';
 import type { Splice } from '../patch/spliced-source.ts';
-import { forwardingVisitor, type ReadLimits, type ValueVisitor } from '../value-visitor.ts';
+import { FormatError } from '../format-error.ts';
+import { forwardingVisitor, type ReadLimits, type ValueVisitor, visitorOf } from '../value-visitor.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
 import { objectLimits, readObjectBytes, textBytes, visitObject } from './visit-object.ts';
 
@@ -42,6 +43,42 @@ export function objectPlaces(
     visitObject(file, object, withRawBytes(visitor, file, bytes), objectLimits(object, limits));
   });
   return { bytes, places };
+}
+
+/** The file in a text asset. @throws FormatError as {@link visitObject} */
+export function scriptOf(file: SerializedFile, object: SerializedObject, limits: ReadLimits): Buffer {
+  const bytes = readObjectBytes(file, object);
+  return textBytes(file, bytes, scriptPlace(file, object, limits).start);
+}
+
+/** The splices that write another file into a text asset, as {@link objectSplices}. @throws FormatError as {@link visitObject} */
+export function replaceScript(
+  file: SerializedFile,
+  object: SerializedObject,
+  target: Uint8Array,
+  limits: ReadLimits,
+): Splice[] {
+  const change = { ...scriptPlace(file, object, limits), target };
+  const splices = textSplices(readObjectBytes(file, object), [change], file.header.littleEndian);
+  return splices.map((splice) => ({ ...splice, offset: object.offset + splice.offset }));
+}
+
+function scriptPlace(
+  file: SerializedFile,
+  object: SerializedObject,
+  limits: ReadLimits,
+): { readonly start: number; readonly end: number } {
+  let place: { readonly start: number; readonly end: number } | null = null;
+  let field = '';
+  const visitor = visitorOf({
+    field: (name) => (field = name),
+    text: (_value, start, end) => {
+      if (field === 'm_Script') place = { start, end };
+    },
+  });
+  visitObject(file, object, visitor, objectLimits(object, limits));
+  if (place === null) throw new FormatError('typetree_invalid', `object ${object.pathId} has no m_Script`);
+  return place;
 }
 
 /** Reports texts that are not valid UTF-8 as bytes. */

@@ -7,7 +7,8 @@ import {
   MONO_SCRIPT_HEAD,
   type TypeTree,
 } from './type-tree.ts';
-import { type CompiledType, compileTypeTree, ObjectCursor } from './compile-type-tree.ts';
+import { compileTypeTree } from './compile-type-tree.ts';
+import { type CompiledType, ObjectCursor } from './object-cursor.ts';
 import type { SerializedFile, SerializedObject } from './serialized-file.ts';
 
 export interface ObjectName {

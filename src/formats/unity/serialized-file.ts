@@ -25,6 +25,8 @@ export interface SerializedFile {
   readonly header: SerializedHeader;
   readonly engineVersion: string;
   readonly types: readonly SerializedType[];
+  /** The types that only managed references have. */
+  readonly referenceTypes: readonly SerializedType[];
   readonly objects: readonly SerializedObject[];
   /** Paths of other files; `m_FileID` 1 of a reference is the first of them. */
   readonly externals: readonly string[];
@@ -70,12 +72,13 @@ export function openSerializedFile(source: ByteSource, options: SerializedFileOp
     cursor.int64();
   }
   const externals = readExternals(cursor, limits);
-  if (header.version >= REFERENCE_TYPES_SINCE) readTypes(cursor, table, true);
+  const referenceTypes = header.version >= REFERENCE_TYPES_SINCE ? readTypes(cursor, table, true) : [];
   return {
     source,
     header,
     engineVersion,
     types,
+    referenceTypes,
     objects,
     externals,
     typeTreeOf: options.typeTreeOf ?? (() => null),

@@ -1,6 +1,7 @@
 import { readableOr, FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
 import type { MetadataCursor } from './metadata-cursor.ts';
+import type { ReferenceName } from './object-cursor.ts';
 import { type TypeTree, ALIGN_FLAG, CLASS_IDS, type FlatTypeTreeNode, nestTypeTree } from './type-tree.ts';
 import { UNITY_COMMON_STRINGS } from './common-strings.ts';
 
@@ -10,6 +11,8 @@ export interface SerializedType {
   readonly scriptHash: string | null;
   /** `null` where the file was built without type trees. */
   readonly tree: TypeTree | null;
+  /** The C# type that managed references name; `null` for the type of objects, and where the file does not say it. */
+  readonly reference: ReferenceName | null;
 }
 
 const TYPE_HASH_BYTES = 16;
@@ -43,16 +46,17 @@ function readType(cursor: MetadataCursor, table: TypeTable, isReference: boolean
   const hasScript = (isReference && scriptIndex >= 0) || classId === CLASS_IDS.monoBehaviour;
   const scriptHash = hasScript ? cursor.bytes(TYPE_HASH_BYTES).toString('hex') : null;
   cursor.bytes(TYPE_HASH_BYTES); // A hash over the type tree.
-  if (!table.hasTrees) return { classId, scriptHash, tree: null };
+  if (!table.hasTrees) return { classId, scriptHash, tree: null, reference: null };
   const tree = readTypeTreeBlob(cursor, table.version, table.limits);
-  if (table.version >= DEPENDENCIES_SINCE) {
-    if (isReference) {
-      for (const _part of ['class', 'namespace', 'assembly']) cursor.terminatedString();
-    } else {
-      cursor.bytes(cursor.count(4, table.limits.elements) * 4);
-    }
+  if (table.version < DEPENDENCIES_SINCE) return { classId, scriptHash, tree, reference: null };
+  if (!isReference) {
+    cursor.bytes(cursor.count(4, table.limits.elements) * 4);
+    return { classId, scriptHash, tree, reference: null };
   }
-  return { classId, scriptHash, tree };
+  const className = cursor.terminatedString();
+  const namespace = cursor.terminatedString();
+  const assembly = cursor.terminatedString();
+  return { classId, scriptHash, tree, reference: { className, namespace, assembly } };
 }
 
 /** Whether the first type of a file of version 23 has its tree in another file. */

@@ -3,7 +3,8 @@ import { FormatError } from '../format-error.ts';
 import { ALIGN_FLAG, nestTypeTree, type TypeTree } from './type-tree.ts';
 
 interface TypeTreeQuery {
-  readonly classId: number;
+  /** `null` for the type of a managed reference. */
+  readonly classId: number | null;
   /** 32 hexadecimal digits; `null` for other classes than MonoBehaviour. */
   readonly scriptHash: string | null;
   /** The C# class with its namespace, where the file says it. */
@@ -37,6 +38,18 @@ const ENTRY = z
     'exactly one of classId, scriptHash and className is required',
   );
 const FILE = z.strictObject({ typeTrees: z.array(ENTRY) });
+/** The nodes of classes by their names, alone or by their assemblies, as generators of type trees write them. */
+const CLASSES = z
+  .record(z.string().min(1), z.array(NODE).min(1))
+  .refine((classes) => Object.keys(classes).length > 0);
+type Classes = z.output<typeof CLASSES>;
+const ASSEMBLIES = z
+  .record(z.string().min(1), CLASSES)
+  .refine((assemblies) => Object.keys(assemblies).length > 0);
+const GENERATED = z.union([
+  CLASSES.transform((classes) => [classes]),
+  ASSEMBLIES.transform(Object.values<Classes>),
+]);
 
 /**
  * Reads a file of type trees:
@@ -48,13 +61,17 @@ const FILE = z.strictObject({ typeTrees: z.array(ENTRY) });
  * ] }] }
  * ```
  *
+ * or what generators of type trees write: the nodes of each class by its name, alone or within its assembly.
+ *
  * Each entry names its type by `scriptHash` (32 hexadecimal digits), by `className` (with namespace) or by `classId`; a
  * type is looked up in this order. Each node stands before its children; `m_MetaFlag` 16384 means alignment to 4.
  *
  * @throws FormatError `schema_invalid`, with the place in the file
  */
 export function readTypeTreeFile(text: string, depth: number): TypeTreeOf {
-  const parsed = FILE.safeParse(parseJson(text));
+  const content = parseJson(text);
+  const generated = GENERATED.safeParse(content);
+  const parsed = FILE.safeParse(generated.success ? { typeTrees: entriesOf(generated.data) } : content);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
     throw new FormatError('schema_invalid', `the type tree file is wrong: ${problems.join('; ')}`);
@@ -81,6 +98,12 @@ export function readTypeTreeFile(text: string, depth: number): TypeTreeOf {
     [scriptHash, className, classId]
       .map((each) => (each === null ? undefined : trees.get(keyOf(each))))
       .find((tree) => tree !== undefined) ?? null;
+}
+
+function entriesOf(generated: readonly Classes[]): z.output<typeof FILE>['typeTrees'] {
+  return generated.flatMap((classes) =>
+    Object.entries(classes).map(([className, nodes]) => ({ className, nodes })),
+  );
 }
 
 function keyOf(name: string | number): string {

@@ -44,7 +44,7 @@ export const catalogsConfigurationSchema = z.strictObject({
   ignore: globs
     .default([])
     .describe(
-      'Globs of files that are not catalogs, although they state the name of a patched file with its size or checksum. An archive stands for all that is in it.',
+      'Globs of files that are not catalogs, although they state the name of a patched file with its size or checksum. An archive stands for all that is in it. A catalog of a patched bundle is refused all the same.',
     ),
 });
 

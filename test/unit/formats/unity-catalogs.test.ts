@@ -10,7 +10,7 @@ import {
   isAddressablesJson,
   patchAddressablesJson,
 } from '../../../src/formats/catalogs/addressables-json.ts';
-import type { BundleChange } from '../../../src/formats/catalogs/bundle-change.ts';
+import { changesByName, type BundleChange } from '../../../src/formats/catalogs/bundle-change.ts';
 import {
   BUNDLE_PLUGINS,
   isUnityManifest,
@@ -29,7 +29,7 @@ const NEW_HASH = 'f0e1d2c3b4a5968778695a4b3c2d1e0f';
 
 function change(name: string, values: Partial<BundleChange> = {}): BundleChange {
   return {
-    fileName: `${name}_5c1b.bundle`,
+    path: `${name}_5c1b.bundle`,
     before: { size: 1000, crc32: 123 },
     after: { size: 2_345_678, crc32: 4_000_000_001, contentHash: Buffer.from(NEW_HASH, 'hex') },
     ...values,
@@ -72,11 +72,10 @@ describe('the catalogs of Addressables', () => {
       const bundles = [bundle('one'), bundle('two', { crc: 7 }), bundle('three')];
       const before = jsonCatalog(bundles);
       expect(isAddressablesJson(before)).toBe(true);
-      const { bytes, listed } = patchAddressablesJson(Buffer.from(before), [
-        change('one'),
-        change('three'),
-        change('four'),
-      ]);
+      const { bytes, listed } = patchAddressablesJson(
+        Buffer.from(before),
+        changesByName([change('one'), change('three'), change('four')]),
+      );
       expect([...listed]).toEqual(['one_5c1b.bundle', 'three_5c1b.bundle']);
       const after = Buffer.from(bytes).toString();
       expect(bundlesOfJson(after)).toEqual([
@@ -87,9 +86,9 @@ describe('the catalogs of Addressables', () => {
       const withoutTables = (text: string): string =>
         text.replaceAll(/("m_(?:Entry|Extra)DataString":)"[^"]*"/g, '$1""');
       expect(withoutTables(after)).toBe(withoutTables(before));
-      expect(patchAddressablesJson(Buffer.from(before), [change('one'), change('three')]).bytes).toEqual(
-        bytes,
-      );
+      expect(
+        patchAddressablesJson(Buffer.from(before), changesByName([change('one'), change('three')])).bytes,
+      ).toEqual(bytes);
     });
 
     it('finds ids with a prefix, a query or back slashes', () => {
@@ -100,7 +99,7 @@ describe('the catalogs of Addressables', () => {
       ];
       const before = jsonCatalog(bundles, ['http://old.example/', 'http://cdn.example/aa/']);
       const changes = ['one', 'two', 'three'].map((name) => change(name));
-      const { bytes } = patchAddressablesJson(Buffer.from(before), changes);
+      const { bytes } = patchAddressablesJson(Buffer.from(before), changesByName(changes));
       expect(bundlesOfJson(Buffer.from(bytes).toString()).map(({ hash }) => hash)).toEqual([
         NEW_HASH,
         NEW_HASH,
@@ -110,7 +109,11 @@ describe('the catalogs of Addressables', () => {
 
     it('is the same where no patched bundle stands in it', () => {
       const bytes = Buffer.from(jsonCatalog([bundle('one')]));
-      expect(patchAddressablesJson(bytes, [change('two')])).toEqual({ bytes, listed: new Set() });
+      expect(patchAddressablesJson(bytes, changesByName([change('two')]))).toEqual({
+        bytes,
+        listed: new Set(),
+        unread: new Set(),
+      });
     });
   });
 
@@ -124,7 +127,7 @@ describe('the catalogs of Addressables', () => {
       expect(isAddressablesBinary(before)).toBe(true);
       expect(optionsIn(before, 3).map(figures)).toEqual(bundles.map(figures));
       const changes = [change('one'), change('three')];
-      const { bytes, listed } = patchAddressablesBinary(before, changes);
+      const { bytes, listed } = patchAddressablesBinary(before, changesByName(changes));
       expect([...listed].toSorted()).toEqual(['one_5c1b.bundle', 'three_5c1b.bundle']);
       expect(optionsIn(bytes, 3).map(figures)).toEqual([
         CHANGED,
@@ -139,7 +142,7 @@ describe('the catalogs of Addressables', () => {
     it('keeps the hash of another bundle that shares its place', () => {
       const bundles = [bundle('one'), bundle('two', { crc: 9 })];
       const before = binaryCatalog(bundles);
-      const { bytes } = patchAddressablesBinary(before, [change('one')]);
+      const { bytes } = patchAddressablesBinary(before, changesByName([change('one')]));
       expect(optionsIn(bytes, 2).map(figures)).toEqual([CHANGED, figures(bundle('two', { crc: 9 }))]);
       expect(bytes.length).toBeLessThanOrEqual(before.length + 16 + 3);
     });
@@ -149,7 +152,7 @@ describe('the catalogs of Addressables', () => {
       const second = change('two', {
         after: { size: 5, crc32: 6, contentHash: Buffer.from(otherHash, 'hex') },
       });
-      const { bytes } = patchAddressablesBinary(before, [change('one'), second]);
+      const { bytes } = patchAddressablesBinary(before, changesByName([change('one'), second]));
       expect(optionsIn(bytes, 2).map(figures)).toEqual([CHANGED, { hash: otherHash, crc: 6, size: 5 }]);
     });
 
@@ -158,7 +161,7 @@ describe('the catalogs of Addressables', () => {
       let refused = 0;
       for (const damaged of mutations(before, { seed: 16, count: campaignSize(1000, 50_000) })) {
         try {
-          patchAddressablesBinary(damaged, [change('one')]);
+          patchAddressablesBinary(damaged, changesByName([change('one')]));
         } catch (error) {
           if (!(error instanceof PatchError)) throw error;
           refused += 1;
@@ -178,7 +181,7 @@ describe('the catalogs of Addressables', () => {
 
     it('stay empty where upstream left them empty', () => {
       const empty = { hash: kind === 'json' ? '' : '0'.repeat(32), crc: 0, size: 0 };
-      const { bytes, listed } = patch(write([bundle('one', empty)]), [change('one')]);
+      const { bytes, listed } = patch(write([bundle('one', empty)]), changesByName([change('one')]));
       expect(figuresOf(bytes)).toMatchObject(empty);
       expect(listed.size).toBe(1);
     });
@@ -189,7 +192,7 @@ describe('the catalogs of Addressables', () => {
         after: { size: 77, crc32: 88, contentHash: Buffer.from(NEW_HASH, 'hex').reverse() },
       });
       const hashes = [[], [change('one')], [again]].map(
-        (changes) => figuresOf(patch(official, changes).bytes)?.hash,
+        (changes) => figuresOf(patch(official, changesByName(changes)).bytes)?.hash,
       );
       expect(new Set(hashes).size).toBe(3);
     });
@@ -201,10 +204,10 @@ describe('the catalogs of Addressables', () => {
         { size: 1000, crc32: 124 },
         { size: 1000, crc32: null },
       ]) {
-        expect(() => patch(catalog, [change('one', { before })])).toThrow(PatchError);
+        expect(() => patch(catalog, changesByName([change('one', { before })]))).toThrow(PatchError);
       }
       const after = { size: 5, crc32: null, contentHash: Buffer.alloc(16) };
-      expect(() => patch(catalog, [change('one', { after })])).toThrow(PatchError);
+      expect(() => patch(catalog, changesByName([change('one', { after })]))).toThrow(PatchError);
     });
 
     it('are refused where the catalog is cut', () => {
@@ -212,12 +215,12 @@ describe('the catalogs of Addressables', () => {
       for (let size = 0; size < catalog.length - 16; size += 24) {
         const cut = catalog.subarray(0, size);
         try {
-          patch(cut, [change('one')]);
+          patch(cut, changesByName([change('one')]));
         } catch (error) {
           if (!(error instanceof PatchError)) throw error;
         }
       }
-      expect(() => patch(catalog.subarray(0, 50), [change('one')])).toThrow(PatchError);
+      expect(() => patch(catalog.subarray(0, 50), changesByName([change('one')]))).toThrow(PatchError);
     });
   });
 });
@@ -386,25 +389,23 @@ Assets:\r
 
   describe('a .manifest of Unity', () => {
     const change: BundleChange = {
-      fileName: 'texts',
+      path: 'texts',
       before: { size: 10, crc32: 2_422_268_106 },
       after: { size: 12, crc32: 7, contentHash: Buffer.alloc(16, 0xab) },
     };
 
     it('gets the CRC and the hash of the patched bundle, and keeps everything else', () => {
       expect(isUnityManifest(MANIFEST)).toBe(true);
-      const { bytes, listed } = patchUnityManifest(Buffer.from(MANIFEST), change);
-      expect(Buffer.from(bytes).toString()).toBe(
+      expect(patchUnityManifest(Buffer.from(MANIFEST), change)?.toString()).toBe(
         MANIFEST.replace('2422268106', '7').replace('8b6db55a2344f068cf8a9be0a662ba15', 'ab'.repeat(16)),
       );
-      expect([...listed]).toEqual(['texts']);
     });
 
     it('is refused when it states another CRC, and left alone when it is none', () => {
       const other = { ...change, before: { size: 10, crc32: 1 } };
       expect(() => patchUnityManifest(Buffer.from(MANIFEST), other)).toThrow('CRC');
       const text = Buffer.from('CRC: 1\n');
-      expect(patchUnityManifest(text, change)).toEqual({ bytes: text, listed: new Set() });
+      expect(patchUnityManifest(text, change)).toBe(null);
     });
   });
 });

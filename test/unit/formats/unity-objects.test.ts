@@ -4,10 +4,13 @@ import { stringTable } from '../../../demo/game/unity/string-table.ts';
 import {
   leaf,
   list,
+  FIRST_REGISTRY_TYPE,
   object,
   REGISTRY_TYPE,
   text,
   typelessData,
+  type UnityType,
+  type UnityValue,
 } from '../../../demo/game/unity/unity-type.ts';
 import { writeBundle } from '../../../demo/game/unity/write-bundle.ts';
 import { writeSerializedFile, type UnityObject } from '../../../demo/game/unity/write-serialized-file.ts';
@@ -18,8 +21,15 @@ import { readObjectName } from '../../../src/formats/unity/read-object-name.ts';
 import { openSerializedFile, type SerializedFile } from '../../../src/formats/unity/serialized-file.ts';
 import { readTypeTreeFile } from '../../../src/formats/unity/type-tree-file.ts';
 import { readObjectBytes, textBytes, visitObject } from '../../../src/formats/unity/visit-object.ts';
-import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
+import { READ_LIMITS, visitorOf } from '../../../src/formats/value-visitor.ts';
 import { campaignSize } from '../../support/long.ts';
+import {
+  managedReference,
+  referenceCorpus,
+  REFERENCE_TYPES,
+  TERMINUS,
+} from '../../support/managed-references.ts';
+import { patchUnityFile } from '../../support/patch-unity.ts';
 import {
   DIALOG_FIELDS,
   DIALOG_VALUE,
@@ -29,7 +39,7 @@ import {
   sampleScript,
   sampleTextAsset,
 } from '../../support/unity-samples.ts';
-import { textsOfBundle, textsOfFile } from '../../support/unity-texts.ts';
+import { textsOfBundle, textsOfFile, type UnityTextsOptions } from '../../support/unity-texts.ts';
 
 function write(objects: readonly UnityObject[], typeTrees = true): Buffer {
   return writeSerializedFile({ version: 22, objects, typeTrees });
@@ -122,19 +132,131 @@ describe('the objects of Unity', () => {
       );
     });
 
-    it('refuses managed references', () => {
-      const type = [text('text'), REGISTRY_TYPE];
-      for (const [version, count] of [
-        [2, 1],
-        [1, 0],
-      ] as const) {
-        const value = sampleBehaviour(1n, 'a', type, { text: 'x', references: { version, RefIds: [] } });
-        const bytes = write([value, sampleTextAsset(2n, 'other', 'kept')]);
-        objectBytes(bytes).writeInt32LE(count, objectBytes(bytes).length - 4);
-        const { texts, errors } = textsOfFile(bytes);
-        expect(errors.map(({ code }) => code)).toEqual(['typetree_managed_reference_unsupported']);
-        expect(texts.map((each) => each.text)).toEqual(['other', 'kept']);
-      }
+    describe('managed references', () => {
+      const comment = object('Comment', 'Base', [text('m_CommentText')]);
+      const unknown = managedReference(7n, 'Hidden', Buffer.from('\x05\0\0\0proof\0\0\0', 'latin1'), 'Game');
+      const known = managedReference(6n, 'Comment', { m_CommentText: '一言' });
+      const behaviour = (references: readonly UnityValue[], fields: readonly UnityType[] = []): UnityObject =>
+        sampleBehaviour(1n, 'a', [text('text'), REGISTRY_TYPE, ...fields], {
+          text: 'x',
+          references: { version: 2, RefIds: references },
+          behind: 'y',
+        });
+      const writeReferences = (own: UnityObject): Buffer =>
+        writeSerializedFile({
+          version: 22,
+          objects: [own, sampleTextAsset(2n, 'other', 'kept')],
+          referenceTypes: [comment],
+        });
+      const pathsOf = (bytes: Buffer, options: UnityTextsOptions = {}): (readonly [string, string])[] =>
+        textsOfFile(bytes, options).texts.map((each) => [each.path, each.text]);
+      const KEPT = [
+        ['m_Name', 'other'],
+        ['m_Script', 'kept'],
+      ] as const;
+      const READ = [
+        ['m_Name', 'a'],
+        ['text', 'x'],
+        ['references.RefIds[6].data.m_CommentText', '一言'],
+      ] as const;
+
+      it('are read up to the first class that nothing describes, and all in front of them', () => {
+        const bytes = writeReferences(behaviour([known, unknown, known]));
+        expect(pathsOf(bytes)).toEqual([...READ, ...KEPT]);
+        const [error] = textsOfFile(bytes).errors;
+        expect(error?.code).toBe('typetree_managed_reference_unsupported');
+        expect(error?.message).toContain('the managed reference 7 of the class Demo.Hidden in Game');
+      });
+
+      it('keep their bytes when a text in front of them changes', () => {
+        for (const version of [1, 2] as const) {
+          const registry = version === 1 ? FIRST_REGISTRY_TYPE : REGISTRY_TYPE;
+          const references =
+            version === 1 ? { version, '00000000': [unknown, TERMINUS] } : { version, RefIds: [unknown] };
+          const own = sampleBehaviour(1n, 'a', [text('text'), registry], { text: 'x', references });
+          const before = writeReferences(own);
+          const edit = { fieldPath: 'text', source: 'x', target: 'much longer' };
+          const after = patchUnityFile(before, new Map([[1n, [edit]]]));
+          const registryOf = (bytes: Buffer): Buffer => {
+            const whole = objectBytes(bytes);
+            return whole.subarray(whole.indexOf(Buffer.from([version, 0, 0, 0, version === 1 ? 6 : 1])));
+          };
+          expect(registryOf(after).includes('proof')).toBe(true);
+          expect(registryOf(after)).toEqual(registryOf(before));
+          expect(pathsOf(after)).toContainEqual(['text', 'much longer']);
+        }
+      });
+
+      it('of unknown classes cost their object where fields follow them, and nothing else', () => {
+        const bytes = writeReferences(behaviour([known, unknown], [text('behind')]));
+        expect(pathsOf(bytes)).toEqual(KEPT);
+        expect(textsOfFile(bytes).errors.map(({ code }) => code)).toEqual([
+          'typetree_managed_reference_unsupported',
+        ]);
+        const whole = writeReferences(behaviour([known], [text('behind')]));
+        expect(pathsOf(whole)).toEqual([...READ, ['behind', 'y'], ...KEPT]);
+      });
+
+      it('take the type trees of their classes from a configured file', () => {
+        const nodes = [
+          { m_Level: 0, m_Type: 'Hidden', m_Name: 'Base' },
+          { m_Level: 1, m_Type: 'string', m_Name: 'secret' },
+        ];
+        const trees = { typeTrees: [{ className: 'Demo.Hidden', nodes }] };
+        const typeTreeOf = readTypeTreeFile(JSON.stringify(trees), 64);
+        const bytes = writeReferences(behaviour([known, unknown], [text('behind')]));
+        expect(pathsOf(bytes, { typeTreeOf })).toContainEqual(['references.RefIds[7].data.secret', 'proof']);
+      });
+
+      it('have no fields where they refer to nothing', () => {
+        const bytes = writeReferences(
+          behaviour([managedReference(-2n, '', {}), managedReference(-1n, 'Gone', {}), known]),
+        );
+        expect(textsOfFile(bytes).errors).toEqual([]);
+        expect(pathsOf(bytes)).toEqual([...READ, ...KEPT]);
+      });
+
+      it('are refused in a registry of an unknown version, without its end, or of a size that is not true', () => {
+        const starts = writeReferences(behaviour([]));
+        const at = objectBytes(starts).length - 8;
+        for (const [version, count, code] of [
+          [-1, 0, 'typetree_managed_reference_unsupported'],
+          [1000, 0, 'typetree_managed_reference_unsupported'],
+          [1, 0, 'typetree_size_mismatch'],
+          [2, -1, 'typetree_size_mismatch'],
+          [2, 1, 'typetree_size_mismatch'],
+        ] as const) {
+          const bytes = Buffer.from(starts);
+          objectBytes(bytes).writeInt32LE(version, at);
+          objectBytes(bytes).writeInt32LE(count, at + 4);
+          expect(textsOfFile(bytes).errors.map((error) => error.code)).toEqual([code]);
+          expect(pathsOf(bytes)).toEqual(KEPT);
+        }
+        // A later version may be unknown, but it is still the rest of the object.
+        const later = Buffer.from(starts);
+        objectBytes(later).writeInt32LE(3, at);
+        expect(textsOfFile(later).errors.map((error) => error.code)).toEqual([
+          'typetree_managed_reference_unsupported',
+        ]);
+        expect(pathsOf(later)).toEqual([...READ.slice(0, 2), ...KEPT]);
+        const file = open(writeReferences(behaviour([known, known])));
+        const [first] = file.objects;
+        if (first === undefined) throw new Error('no object');
+        expect(() => visitObject(file, first, visitorOf({}), { ...READ_LIMITS, elements: 1 })).toThrow(
+          expect.objectContaining({ code: 'container_limit_exceeded' }),
+        );
+      });
+
+      it('have ids of eight bytes where a type tree describes no more of them', () => {
+        const own = sampleBehaviour(1n, 'a', [leaf('managedReference', 'first'), text('title')], {
+          first: 5n,
+          title: 'behind the id',
+        });
+        expect(pathsOf(write([own]))).toEqual([
+          ['m_Name', 'a'],
+          ['title', 'behind the id'],
+        ]);
+      });
     });
 
     it('refuses an object that the type tree does not consume exactly', () => {
@@ -292,6 +414,27 @@ describe('the objects of Unity', () => {
       },
     );
 
+    it.each([{ 'Game.Text.Dialog': nodes }, { 'Assembly-CSharp': { 'Game.Text.Dialog': nodes } }])(
+      'takes the type trees as generators write them: %#',
+      (generated) => {
+        const { texts } = textsOfFile(bytes, { typeTreeOf: readTypeTreeFile(JSON.stringify(generated), 64) });
+        expect(texts.map(({ path }) => path)).toContain('line');
+      },
+    );
+
+    it('says where the name of a class is, if it is in another file', () => {
+      const elsewhere = sampleBehaviour(2n, 'Greeting', [text('line')], { line: 'やあ' });
+      const stripped = writeSerializedFile({
+        version: 22,
+        objects: [elsewhere],
+        typeTrees: false,
+        externals: ['globalgamemanagers.assets'],
+      });
+      expect(textsOfFile(stripped).errors.map(({ message }) => message)).toEqual([
+        `there is no type tree for class 114 (object 7 of globalgamemanagers.assets, script ${'01'.repeat(16)})`,
+      ]);
+    });
+
     it('says what is wrong with a configured file', () => {
       const read = (text: string) => () => readTypeTreeFile(text, 8);
       const entry = { classId: 1, nodes };
@@ -306,6 +449,8 @@ describe('the objects of Unity', () => {
         [{ typeTrees: [entry, entry] }, /typeTrees\.1 is a second tree/],
         [{ typeTrees: [{ classId: 1, nodes: nodes.slice(1) }] }, /node 0 of level 1 has no parent/],
         [{ typeTrees: [{ classId: 1, nodes: deep }] }, /deeper than 8 levels/],
+        [{ Dialog: deep }, /deeper than 8 levels/],
+        [{ Dialog: [] }, /typeTrees/],
       ] as const) {
         const text = typeof content === 'string' ? content : JSON.stringify(content);
         expect(read(text)).toThrow(expect.objectContaining({ code: 'schema_invalid' }));
@@ -388,6 +533,10 @@ const MANY = [
 const FILES = [17, 20, 22].map((version) =>
   writeSerializedFile({ version, objects: MANY, littleEndian: version !== 20 }),
 );
+const REFERENCES = ([1, 2] as const).map((registry) => {
+  const objects = referenceCorpus(registry, 6, registry);
+  return writeSerializedFile({ version: 22, objects, referenceTypes: REFERENCE_TYPES });
+});
 const BUNDLES = (['none', 'lz4', 'lzma'] as const).flatMap((compression, index) =>
   [true, false].map((infoAtEnd) =>
     writeBundle(
@@ -442,6 +591,23 @@ describe('hostile files of Unity', () => {
         }
       }
     });
+  });
+
+  it('with managed references are read or refused at every mutation and cut', () => {
+    const random = createRandom(SEED);
+    const whole = REFERENCES.map((bytes) => textsOfFile(bytes).texts.length);
+    let reduced = 0;
+    for (let round = 0; round < campaignSize(2000, 40_000); round += 1) {
+      const bytes = mutate(REFERENCES[round % 2] ?? Buffer.alloc(0), random);
+      const count = tryRead(() => textsOfFile(bytes));
+      if (count !== null && count < (whole[round % 2] ?? 0)) reduced += 1;
+    }
+    expect(reduced).toBeGreaterThan(100);
+    for (const bytes of REFERENCES) {
+      for (let size = 0; size < bytes.length; size += 8) {
+        expect(tryRead(() => textsOfFile(bytes.subarray(0, size)))).toBe(null);
+      }
+    }
   });
 
   describe('a mutated input', () => {

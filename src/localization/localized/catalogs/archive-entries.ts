@@ -1,11 +1,10 @@
 import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
 import { joinPieces, type OutputPiece } from '../../../formats/patch/output-pieces.ts';
 import { PatchError } from '../../../formats/patch/patch-error.ts';
-import { READ_LIMITS } from '../../../formats/value-visitor.ts';
-import { openZip } from '../../../formats/zip/open-zip.ts';
-import { patchZip, type PatchEntry } from '../../../formats/zip/patch-zip.ts';
+import type { PatchEntry } from '../../../formats/zip/patch-zip.ts';
 import { nestedEntry } from '../../parse/container/container-run.ts';
-import { isArchive, passwordOf, pathOf, type Passwords } from './part-reader.ts';
+import { containerKind, openContainer } from './open-container.ts';
+import { passwordOf, pathOf, type Passwords } from './part-reader.ts';
 import type { PartPlace } from './release-files.ts';
 
 /** An archive, and the path to it; `entry` is `null` for a file of the release. */
@@ -21,7 +20,7 @@ export function filePlace(destination: string): ArchivePlace {
 
 /**
  * The files that a patched archive has with other contents than the official one, those in archives in it too, each archive
- * before its files.
+ * before its files. Nothing where one of both is no archive.
  *
  * @throws FormatError when one of the archives cannot be read
  */
@@ -31,18 +30,19 @@ export function* changedEntries(
   place: ArchivePlace,
   passwords: Passwords,
 ): Generator<PartPlace> {
-  const [before, after] = [openZip(official, READ_LIMITS), openZip(patched, READ_LIMITS)];
+  const path = pathOf(place.destination, place.entry);
+  const [before, after] = [openContainer(official, path), openContainer(patched, path)];
+  if (before === null || after === null) return;
   const byName = new Map(before.entries.map((entry) => [entry.name, entry]));
   for (const entry of after.entries) {
     const old = byName.get(entry.name);
-    if (old === undefined || entry.flaw !== null || entry.name.endsWith('/')) continue;
-    if (old.crc32 === entry.crc32 && old.uncompressedSize === entry.uncompressedSize) continue;
+    if (old === undefined || old.fingerprint() === entry.fingerprint()) continue;
     const inner = innerPlace(place, entry.name);
     yield { path: pathOf(inner.destination, inner.entry), ...inner };
     const password = passwordOf(passwords, place.destination, place.entry, entry.name) ?? undefined;
-    const content = bytesSource(after.readEntry(entry, password));
-    if (!isArchive(content)) continue;
-    yield* changedEntries(bytesSource(before.readEntry(old, password)), content, inner, passwords);
+    const content = bytesSource(entry.read(password));
+    if (containerKind(content, entry.name) === null) continue;
+    yield* changedEntries(bytesSource(old.read(password)), content, inner, passwords);
   }
 }
 
@@ -59,14 +59,14 @@ export function readEntryAt(
   passwords: Passwords,
 ): Buffer {
   const [name, ...rest] = entries;
-  const archive = openZip(source, READ_LIMITS);
-  const entry = archive.entries.find((each) => each.name === name && each.flaw === null);
+  const container = openContainer(source, pathOf(place.destination, place.entry));
+  const entry = container?.entries.find((each) => each.name === name);
   if (entry === undefined) {
     const path = pathOf(place.destination, nestedEntry(place.entry, name ?? ''));
     throw new PatchError('catalog_not_rewritten', path, 'the new archive does not have it');
   }
   const password = passwordOf(passwords, place.destination, place.entry, entry.name) ?? undefined;
-  const content = archive.readEntry(entry, password);
+  const content = entry.read(password);
   return rest.length === 0
     ? content
     : readEntryAt(bytesSource(content), innerPlace(place, entry.name), rest, passwords);
@@ -77,14 +77,17 @@ type NewContents = readonly { readonly entries: readonly string[]; readonly byte
 /**
  * The pieces of an archive with new contents of some files, innermost archives first.
  *
- * @throws FormatError, PatchError as `patchZip`
+ * @throws FormatError, PatchError when it cannot be written
  */
 export function writeEntries(
   source: ByteSource,
   place: ArchivePlace,
   contents: NewContents,
   passwords: Passwords,
-): Generator<OutputPiece, void, undefined> {
+): Iterable<OutputPiece> {
+  const path = pathOf(place.destination, place.entry);
+  const container = openContainer(source, path);
+  if (container === null) throw new PatchError('catalog_not_rewritten', path, 'it is no archive any longer');
   const byName = Map.groupBy(contents, ({ entries: [name] }) => name ?? '');
   const patches = new Map<string, PatchEntry>();
   for (const [name, group] of byName) {
@@ -95,9 +98,7 @@ export function writeEntries(
       return joinPieces(writeEntries(bytesSource(content), innerPlace(place, name), inside, passwords));
     });
   }
-  return patchZip(source, patches, {
-    passwordOf: (name) => passwordOf(passwords, place.destination, place.entry, name),
-  });
+  return container.write(patches, (name) => passwordOf(passwords, place.destination, place.entry, name));
 }
 
 /** A file in archives, and the archives around it, from the file of the release on. */

@@ -6,7 +6,8 @@ import { bundleDigests, type BundleDigests } from '../../../formats/unity/bundle
 import { openBundle } from '../../../formats/unity/bundle.ts';
 import { READ_LIMITS } from '../../../formats/value-visitor.ts';
 import { filePlace, readEntryAt } from './archive-entries.ts';
-import { readableOrNull, type Passwords } from './part-reader.ts';
+import { readableOrNull } from './open-container.ts';
+import type { Passwords } from './part-reader.ts';
 import { openReleaseFile, type PartPlace } from './release-files.ts';
 
 interface FileForms {

@@ -1,6 +1,7 @@
 import { baseName, type PartPlace, type ReleaseFile } from './release-files.ts';
 import { createNameSearch } from './name-search.ts';
-import { catalogParts, readableOrNull, type PartFilter } from './part-reader.ts';
+import { readableOrNull } from './open-container.ts';
+import { catalogParts, type PartFilter } from './part-reader.ts';
 import type { SameNames } from './rewrite-catalog.ts';
 import { sidecarStem, stemsOf } from './sidecars.ts';
 import { compareDestinations } from '../../../domain/release/destination.ts';
@@ -98,10 +99,12 @@ export class FoundCatalogs {
       if (names.has(name)) this.#sameNames.get(name)?.push(place);
     };
     for (const file of files) {
-      for (const { read, ...place } of catalogParts(file.official, file.destination, this.#filter, onFile)) {
+      const parts = catalogParts(file.official, file.destination, this.#filter, onFile);
+      for (const { read, isClosed, ...place } of parts) {
         const bytes = readableOrNull(read);
         if (bytes === null) continue;
-        const found = search.find(bytes);
+        // What nobody can look into can name all of them.
+        const found = isClosed === true ? names : search.find(bytes);
         const isBeside = beside.has(sidecarStem(place.path) ?? place.path);
         if (found.size > 0 || isBeside) this.#note(place, found);
       }

@@ -1,15 +1,15 @@
 import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
-import { FormatError } from '../../../formats/format-error.ts';
-import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../../formats/sniff.ts';
-import { READ_LIMITS } from '../../../formats/value-visitor.ts';
-import { openZip } from '../../../formats/zip/open-zip.ts';
-import type { ZipEntry } from '../../../formats/zip/zip-directory.ts';
+import { isBundledCatalog } from '../../../formats/catalogs/bundle-plugins.ts';
+import type { SniffedFormat } from '../../../formats/sniff.ts';
 import { MAX_DEPTH, nestedEntry } from '../../parse/container/container-run.ts';
 import type { RuleLookup } from '../../parse/rules/compile-rules.ts';
+import { containerKind, formatOf, openContainer, readableOrNull } from './open-container.ts';
 import { openReleaseFile, type PartPlace } from './release-files.ts';
 
 interface CatalogPart extends PartPlace {
   readonly read: () => Buffer;
+  /** Set for a bundle that holds a catalog by its name and cannot be opened. */
+  readonly isClosed?: true;
 }
 
 export type Passwords = RuleLookup;
@@ -17,7 +17,6 @@ export type Passwords = RuleLookup;
 export interface PartFilter {
   readonly passwords: Passwords;
   readonly isCatalogName: (path: string) => boolean;
-  readonly isIgnored: (path: string) => boolean;
 }
 
 /** Largest catalog, and largest archive in an archive that is searched, in bytes. */
@@ -30,8 +29,8 @@ const CATALOG_ENTRY =
 const ARCHIVE_ENTRY = /\.zip$/i;
 
 /**
- * Finds the files that can be catalogs: a file of a release, and those in archives. Files that cannot be read are left out: the game
- * cannot read them either.
+ * Finds the files that can be catalogs: a file of a release, and those in archives and in bundles with the name of a catalog. Files
+ * that cannot be read are left out, because the game cannot read them either; but it may know how to open a bundle.
  *
  * @param path of the file on disk
  * @param onFile is called for every file in the container, including those that cannot be catalogs
@@ -50,18 +49,22 @@ export function* catalogParts(
     entries: readonly string[],
   ): Generator<CatalogPart> {
     const place = { path: pathOf(destination, entry), destination, entries };
-    if (filter.isIgnored(place.path)) return;
-    const format = formatOf(source, place.path);
-    if (format !== 'zip') {
-      const isCandidate = CATALOG_FORMATS.has(format) || filter.isCatalogName(place.path);
+    const kind = containerKind(source, place.path);
+    if (kind === null) {
+      const isCandidate =
+        CATALOG_FORMATS.has(formatOf(source, place.path)) || filter.isCatalogName(place.path);
       if (isCandidate && source.size <= MAX_CATALOG_BYTES) {
         yield { ...place, read: () => source.read(0, source.size) };
       }
       return;
     }
-    const archive = entries.length < MAX_DEPTH ? readableOrNull(() => openZip(source, READ_LIMITS)) : null;
-    for (const found of archive?.entries ?? []) {
-      if (archive === null || found.name.endsWith('/') || found.flaw !== null) continue;
+    // Other bundles can begin with the word too.
+    if (kind === 'bundle' && source.size > MAX_CATALOG_BYTES) return;
+    const container =
+      entries.length < MAX_DEPTH ? readableOrNull(() => openContainer(source, place.path)) : null;
+    if (container === null && kind === 'bundle')
+      yield { ...place, read: () => Buffer.alloc(0), isClosed: true };
+    for (const found of container?.entries ?? []) {
       const inner = nestedEntry(entry, found.name);
       const innerPlace = {
         path: pathOf(destination, inner),
@@ -70,30 +73,18 @@ export function* catalogParts(
       };
       onFile(innerPlace);
       const read = (): Buffer =>
-        archive.readEntry(found, passwordOf(filter.passwords, destination, entry, found.name) ?? undefined);
-      if (ARCHIVE_ENTRY.test(found.name)) {
-        const bytes = found.uncompressedSize > MAX_CATALOG_BYTES ? null : readableOrNull(read);
+        found.read(passwordOf(filter.passwords, destination, entry, found.name) ?? undefined);
+      if (found.size > MAX_CATALOG_BYTES) continue;
+      if (ARCHIVE_ENTRY.test(found.name) || isBundledCatalog(found.name)) {
+        const bytes = readableOrNull(read);
         if (bytes !== null) yield* walk(bytesSource(bytes), inner, innerPlace.entries);
-      } else if (isCandidateEntry(found, innerPlace.path, filter)) {
+      } else if (CATALOG_ENTRY.test(found.name) || filter.isCatalogName(innerPlace.path)) {
         yield { ...innerPlace, read };
       }
     }
   };
   onFile({ path: destination, destination, entries: [] });
   yield* walk(file.source, null, []);
-}
-
-function isCandidateEntry(entry: ZipEntry, path: string, filter: PartFilter): boolean {
-  if (entry.uncompressedSize > MAX_CATALOG_BYTES) return false;
-  return (CATALOG_ENTRY.test(entry.name) || filter.isCatalogName(path)) && !filter.isIgnored(path);
-}
-
-function formatOf(source: ByteSource, name: string): SniffedFormat {
-  return sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
-}
-
-export function isArchive(source: ByteSource): boolean {
-  return formatOf(source, '') === 'zip';
 }
 
 export function pathOf(destination: string, entry: string | null): string {
@@ -113,20 +104,4 @@ export function passwordOf(
   name: string,
 ): Uint8Array | null {
   return passwords.ruleFor(destination, entry).password(nestedEntry(entry, name));
-}
-
-/**
- * Reads a file of the release.
- *
- * @returns `null` when it is damaged or encrypted
- * @throws FormatError `file_unreadable` when the disk fails
- */
-export function readableOrNull<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    // A disk that fails says nothing about the file.
-    if (error instanceof FormatError && error.code !== 'file_unreadable') return null;
-    throw error;
-  }
 }

@@ -7,11 +7,12 @@ import type { CatalogPlugin, FileChange } from '../../../formats/catalogs/catalo
 import { changedEntries, filePlace, placesAround, writeEntries } from './archive-entries.ts';
 import { ChangeSet, usePart, partFigures } from './change-set.ts';
 import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
-import { isArchive, type Passwords } from './part-reader.ts';
+import type { Passwords } from './part-reader.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
 import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
 import {
   checkCatalog,
+  checkIgnored,
   concerns,
   rewriteCatalog,
   MOST_CONTENT_BYTES,
@@ -78,12 +79,12 @@ class Rewrite {
   #count = 0;
 
   constructor(job: RewriteJob) {
-    const { files, known, plugins, passwords, isIgnored } = job;
+    const { files, known, plugins, passwords } = job;
     this.#job = job;
     this.#changes = patchedFiles(job);
     this.#kept = new Set(job.keepsChanged ? this.#changes.paths : []);
     const isCatalogName = (path: string): boolean => plugins.some((plugin) => plugin.recognizes(path));
-    this.#found = new FoundCatalogs({ passwords, isCatalogName, isIgnored }, known?.state);
+    this.#found = new FoundCatalogs({ passwords, isCatalogName }, known?.state);
     const before = known?.files ?? null;
     if (before !== null) this.#found.follow(files, before);
   }
@@ -125,8 +126,12 @@ class Rewrite {
       const base = usePart(file.patched ?? file.official, place, passwords, (source) =>
         source.read(0, source.size),
       );
+      if (placesAround(place).some(({ path }) => this.#job.isIgnored(path))) {
+        await checkIgnored(place.path, base, names, context);
+        continue;
+      }
       if (this.#kept.has(place.path)) {
-        checkCatalog(place.path, base, names, context);
+        await checkCatalog(place.path, base, names, context);
         continue;
       }
       const bytes = bufferOf(await rewriteCatalog(place.path, base, names, context));
@@ -217,7 +222,6 @@ function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
     changes.add({ path: destination, destination, entries: [] });
     using before = openReleaseFile(official);
     using after = openReleaseFile(patched);
-    if (!isArchive(before.source) || !isArchive(after.source)) continue;
     const inside = changedEntries(before.source, after.source, filePlace(destination), passwords);
     for (const place of inside) changes.add(place);
   }

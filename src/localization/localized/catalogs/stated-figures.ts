@@ -21,17 +21,28 @@ export function statedFigure(bytes: Buffer, name: string, change: FileChange): s
   return statedChecksum(bytes, name, change) ?? statedSize(bytes, name, change);
 }
 
-function statedChecksum(bytes: Buffer, name: string, { before, after, bundle }: FileChange): string | null {
-  const isStated = (digits: string): boolean =>
-    checksumForms(digits).some((form) => standsOutsideOf(nameForms(name), bytes, form));
+function statedChecksum(bytes: Buffer, name: string, change: FileChange): string | null {
+  const { before, after } = change;
   for (const [algorithm, digits] of Object.entries(before.checksums)) {
     if (Object.values(after.checksums).includes(digits)) continue;
-    if (isStated(digits)) return `the ${algorithm} ${digits}`;
+    if (isStated(bytes, name, digits)) return `the ${algorithm} ${digits}`;
   }
+  return statedContentCrc(bytes, name, change);
+}
+
+/**
+ * Finds the CRC of the content of an official bundle that a file still states. Only catalogs of bundles state it.
+ *
+ * @returns the figure, for people; `null` when it is not stated
+ */
+export function statedContentCrc(bytes: Buffer, name: string, { bundle }: FileChange): string | null {
   const crc = bundle?.before.crc32 ?? null;
   if (crc === null || crc === bundle?.after.crc32) return null;
-  const digits = crc.toString(16).padStart(8, '0');
-  return isStated(digits) ? `the CRC ${crc} of its content` : null;
+  return isStated(bytes, name, crc.toString(16).padStart(8, '0')) ? `the CRC ${crc} of its content` : null;
+}
+
+function isStated(bytes: Buffer, name: string, digits: string): boolean {
+  return checksumForms(digits).some((form) => standsOutsideOf(nameForms(name), bytes, form));
 }
 
 /** Whether bytes have a checksum that is not just a part of the name: the names of bundles often end with a hash. */

@@ -4,6 +4,7 @@ import { sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import type { RuleFormat } from '../rules/parse-config.ts';
 import { collectText, decodedValue, isTextFormat, type TextFormat } from './collect-text.ts';
+import { gameTexts } from './known-fields.ts';
 import {
   fieldFileName,
   MAX_DEPTH,
@@ -50,7 +51,9 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
   const { run, rule, location, keyPrefix, fieldPrefix } = origin;
   run.skip('no_source_script', collected.dropped);
   run.skip('field_not_selected', collected.unselected ?? 0);
-  const { texts, repeated } = uniqueTexts(collected.texts);
+  const offered = gameTexts(collected, location.format, rule);
+  run.skip('not_for_players', collected.texts.length - offered.length);
+  const { texts, repeated } = uniqueTexts(offered);
   for (const { value, fieldPath } of repeated) {
     const path = fieldPrefix + fieldPath;
     const isUnit = typeof value !== 'string' || rule.hasSourceScript(value);

@@ -4,6 +4,7 @@ import { readObjectName, type ObjectName } from '../../../formats/unity/read-obj
 import type { SerializedFile, SerializedObject } from '../../../formats/unity/serialized-file.ts';
 import { CLASS_IDS } from '../../../formats/unity/type-tree.ts';
 import {
+  fieldNamesOf,
   objectLimits,
   readObjectBytes,
   textBytes,
@@ -13,6 +14,7 @@ import type { CompiledRule } from '../rules/compile-rules.ts';
 import { collectorFor } from './collect-text.ts';
 import { attemptPart, locationOf, type ContainerRun, type Part } from './container-run.ts';
 import { emitTexts } from './emit-texts.ts';
+import { playerTexts } from './known-fields.ts';
 import { joinKeyPath, type PartLocation, repeatedName } from './parsed-container.ts';
 import { DOTTED_SYNTAX } from '../../../formats/collect/path-syntax.ts';
 import type { Collected } from '../../../formats/collect/text-collector.ts';
@@ -81,11 +83,14 @@ function collectObject(
 ): Collected | null {
   const collector = collectorFor(rule, DOTTED_SYNTAX);
   const found = attemptPart(run, location, () => {
-    visitObject(file, object, collector, objectLimits(object, run.limits));
+    const unread = visitObject(file, object, collector, objectLimits(object, run.limits));
+    if (unread !== null) run.report(location, unread);
     return collector.finish();
   });
   if (found === null) return null;
-  const { texts, dropped } = found;
+  const { dropped } = found;
+  const texts = playerTexts(found, fieldNamesOf(file, object), rule);
+  run.skip('not_for_players', found.texts.length - texts.length);
   const isSuspect = texts.some(({ value }) => typeof value === 'string' && value.includes('\uFFFD'));
   if (!isSuspect) return { dropped, texts };
   const bytes = readObjectBytes(file, object);

@@ -49,6 +49,8 @@ export interface ParseIssue extends PartLocation {
 export const SKIP_REASONS = {
   no_source_script: 'The string has no character of the source script (`parse.sourceScript`).',
   field_not_selected: 'The `include` and `exclude` globs of the rule do not select the field of the string.',
+  not_for_players:
+    'The string is a name, an identifier or a setting of the engine: `m_Name`, keys and GUIDs of known tables, catalogs of Addressables. A rule with `include` selects such fields too.',
   binary: 'The file or the field holds pictures, sound, programs or other bytes without text.',
   not_a_table: 'The object of a SQLite database is a view, a virtual table or internal.',
   unknown_format: 'Neither the first bytes nor the name of the file show a format that Slipway reads.',

@@ -26,6 +26,8 @@ export interface CompiledRule {
   readonly meetsConditions: FieldSelection;
   /** The fields that the conditions of the rule are about. */
   readonly conditionFields: readonly string[];
+  /** Whether it names the fields that are texts, so that nothing else decides. */
+  readonly selectsFields: boolean;
   /** The format of the file inside a field; `undefined` where a field holds none. */
   readonly nestedFormat: (fieldName: string) => RuleFormat | undefined;
   readonly codec: string | null;
@@ -47,7 +49,7 @@ export interface CompiledRules extends RuleLookup {
 }
 
 /** Fields that identify a row, where a rule names none. */
-export const DEFAULT_ROW_KEYS = ['id', 'Id', 'ID', 'key', 'Key', 'm_Id', 'm_Key'];
+export const DEFAULT_ROW_KEYS = ['id', 'Id', 'ID', 'key', 'Key', 'm_Id', 'm_Key', 'Term'];
 export const DEFAULT_SPEAKERS = [
   'speaker',
   'Speaker',
@@ -106,6 +108,7 @@ function compileRule(rule: ParseRule, { configuration, secrets, files }: LoadedR
     speakerFields: new Set(rule.speaker ?? DEFAULT_SPEAKERS),
     sceneFields: new Set(rule.scene ?? DEFAULT_SCENES),
     hasSourceScript: createScriptTest(rule.sourceScript ?? configuration.sourceScript),
+    selectsFields: include.length > 0,
     isSelectedField: (path) =>
       (include.length === 0 || include.some((matches) => matches(path))) &&
       !exclude.some((matches) => matches(path)),
@@ -114,7 +117,7 @@ function compileRule(rule: ParseRule, { configuration, secrets, files }: LoadedR
     nestedFormat: (fieldName) => nested.get(fieldName),
     codec: rule.codec ?? null,
     schema: fileOf(rule.schema),
-    typeTrees: fileOf(rule.typeTrees),
+    typeTrees: fileOf(rule.typeTrees ?? configuration.typeTrees),
     password: passwordLookup(rule.password, secrets),
     constraints: compileConstraints(rule, fileOf(rule.charset)),
   };
@@ -136,13 +139,13 @@ function passwordLookup(
 function digestOf(
   rules: readonly ParsingPart[],
   hint: string,
-  { configuration: { sourceScript }, secrets, files }: LoadedRules,
+  { configuration: { sourceScript, typeTrees: common }, secrets, files }: LoadedRules,
 ): Blake3Hex {
   const names = rules.flatMap(({ password, codec }) => [
     ...(typeof password === 'string' ? [password] : Object.values(password ?? {})),
     ...Array.from((codec ?? '').matchAll(/xor:([^+]*)/g), ([, name = '']) => name),
   ]);
-  const paths = rules.flatMap(({ schema, typeTrees }) => [schema ?? [], typeTrees ?? []].flat());
+  const paths = rules.flatMap(({ schema, typeTrees = common }) => [schema ?? [], typeTrees ?? []].flat());
   const digestsOf = (contents: ReadonlyMap<string, Uint8Array>, keys: readonly string[]): readonly string[] =>
     keys.map((key) => blake3Hex(contents.get(key) ?? new Uint8Array()));
   return blake3Hex(

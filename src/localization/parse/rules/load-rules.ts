@@ -14,6 +14,7 @@ interface RuleSettings {
   readonly rules: readonly ParseRule[];
   readonly sourceScript: ParseConfiguration['sourceScript'];
   readonly stableNames: readonly string[];
+  readonly typeTrees?: string | undefined;
 }
 
 /** The rules with the contents of the files that they name. Plain data, so that it can be sent to another process. */
@@ -59,15 +60,27 @@ export async function loadRules(configuration: ParseConfiguration): Promise<Load
       if (bytes !== null) files.set(path, bytes);
     }
   }
-  const { rules, sourceScript, stableNames } = configuration;
-  const loaded = { configuration: { rules, sourceScript, stableNames }, secrets, files };
+  const { rules, sourceScript, stableNames, typeTrees } = configuration;
+  if (typeTrees !== undefined) {
+    const bytes = await readNamed(typeTrees, 'parse.typeTrees', problems);
+    if (bytes !== null) files.set(typeTrees, bytes);
+  }
+  const settings = { rules, sourceScript, stableNames };
+  const loaded = {
+    configuration: typeTrees === undefined ? settings : { ...settings, typeTrees },
+    secrets,
+    files,
+  };
   if (problems.length === 0) checkContents(loaded, problems);
   if (problems.length > 0) throw new RulesError(problems);
   return loaded;
 }
 
 /** Reads what the rules name once, so that a mistake stops the run before the first container. */
-function checkContents({ configuration: { rules }, secrets, files }: LoadedRules, problems: string[]): void {
+function checkContents(
+  { configuration: { rules, typeTrees: common }, secrets, files }: LoadedRules,
+  problems: string[],
+): void {
   const check = (setting: string, read: () => unknown): void => {
     try {
       read();
@@ -75,15 +88,16 @@ function checkContents({ configuration: { rules }, secrets, files }: LoadedRules
       problems.push(`${setting}: ${messageOf(error)}`);
     }
   };
+  const checkTrees = (setting: string, path: string): void => {
+    check(setting, () => readTypeTreeFile(contentOf(files, path).toString(), READ_LIMITS.depth));
+  };
+  if (common !== undefined) checkTrees('parse.typeTrees', common);
   for (const [index, rule] of rules.entries()) {
     const { codec, schema, typeTrees, charset } = rule;
     const setting = `parse.rules[${index}]`;
     if (codec !== undefined) check(`${setting}.codec`, () => createStringCodec(codec, secrets));
     if (schema !== undefined) check(`${setting}.schema`, () => readBinarySchema(contentOf(files, schema)));
-    if (typeTrees !== undefined) {
-      const text = contentOf(files, typeTrees).toString();
-      check(`${setting}.typeTrees`, () => readTypeTreeFile(text, READ_LIMITS.depth));
-    }
+    if (typeTrees !== undefined) checkTrees(`${setting}.typeTrees`, typeTrees);
     if (charset !== undefined) {
       check(`${setting}.charset`, () => compileConstraints(rule, contentOf(files, charset)));
     }
@@ -117,7 +131,7 @@ export function parsingPart(rule: ParseRule): ParsingPart {
 /** A digest of everything in the rules that decides which texts are found and how they are identified. */
 export function rulesDigest({ configuration, secrets, files }: LoadedRules): Blake3Hex {
   const rules = configuration.rules.map(parsingPart);
-  const read = new Set(rules.flatMap(({ schema, typeTrees }) => [schema, typeTrees]));
+  const read = new Set([configuration.typeTrees, ...rules.flatMap((rule) => [rule.schema, rule.typeTrees])]);
   const contents = [...secrets, ...[...files].filter(([path]) => read.has(path))].map(([name, bytes]) => [
     name,
     blake3Hex(bytes),

@@ -202,7 +202,9 @@ export const parseRuleSchema = z
       .optional()
       .describe('How strings of FlatBuffers tables are encoded, as `base64+xor:SECRET+utf16le`.'),
     schema: filePath.optional().describe('Binary schema (`.bfbs`) of FlatBuffers tables.'),
-    typeTrees: filePath.optional().describe('Type trees for bundles that have none.'),
+    typeTrees: filePath
+      .optional()
+      .describe('Type trees for files of Unity that have none. Default: parse.typeTrees.'),
     password: z
       .union([secretName, z.record(z.string().min(1).max(1024), secretName)])
       .optional()
@@ -265,6 +267,9 @@ export const parseConfigurationSchema = z
       .describe(
         'Globs of destinations. Destinations of two releases that match the same glob are the same container. Hashes in names are recognized without it.',
       ),
+    typeTrees: filePath
+      .optional()
+      .describe('Type trees for files of Unity that have none; a rule can name others.'),
     secrets: z
       .record(secretName, filePath)
       .default({})

@@ -266,7 +266,8 @@ describe('the self-check of a patched container', () => {
 
   it('fails when an object without an edit has other bytes beside its units', async () => {
     const { result } = await patchFirst('a.bundle', asset('names'), misled(asset('other')));
-    expect(result).toMatchObject({ code: 'patch_selfcheck_failed', fieldPath: 'm_Name' });
+    const message = 'the bytes of object 2 differ';
+    expect(result).toMatchObject({ code: 'patch_selfcheck_failed', message });
   });
 
   it.each([
@@ -319,7 +320,7 @@ describe('the self-check of a patched container', () => {
     const { result } = await patchFirst('a.bundle', asset('n'), patchContainer);
     expect(result).toMatchObject({
       kind: 'patched',
-      checked: { editedUnits: 1, otherUnits: 3, untouchedParts: 1 },
+      checked: { editedUnits: 1, otherUnits: 1, untouchedParts: 1 },
     });
   });
 });

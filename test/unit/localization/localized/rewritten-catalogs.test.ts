@@ -6,11 +6,15 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it, test } from 'vitest';
 import { writeDemoRelease } from '../../../../demo/demo-release.ts';
 import { jsonCatalog } from '../../../../demo/game/catalogs/addressables-json.ts';
+import { createRandom } from '../../../../demo/game/seeded-random.ts';
 import { demoCatalogs } from '../../../../demo/game/catalogs/demo-catalogs.ts';
 import { bytesSource } from '../../../../src/formats/byte-source.ts';
+import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../../../demo/game/unity/write-serialized-file.ts';
 import type { CatalogPlugin } from '../../../../src/formats/catalogs/catalog-plugin.ts';
 import { FormatError } from '../../../../src/formats/format-error.ts';
 import { PatchError } from '../../../../src/formats/patch/patch-error.ts';
+import { openTextAssets } from '../../../../src/formats/unity/bundle-text-assets.ts';
 import { READ_LIMITS } from '../../../../src/formats/value-visitor.ts';
 import { openZip } from '../../../../src/formats/zip/open-zip.ts';
 import { CatalogError } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
@@ -34,12 +38,25 @@ import {
   type Contents,
 } from '../../../support/rewritten-release.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { sampleTextAsset } from '../../../support/unity-samples.ts';
 import { writeZip } from '../../../support/write-zip.ts';
 import { zipOf } from '../../../support/zip-of.ts';
 
 const PATCHED_AGAIN = sampleBundle('Good morning, and welcome back.');
 const NAME = 'texts_5c1b.bundle';
 const OTHER = sampleBundle('何もない');
+
+/** A bundle with a catalog of Addressables in a text asset, as for compressed local catalogs. */
+const catalogBundle = (catalog: Buffer): Buffer =>
+  writeBundle(
+    [
+      {
+        name: 'CAB-catalog',
+        bytes: writeSerializedFile({ version: 22, objects: [sampleTextAsset(-7n, 'catalog', catalog)] }),
+      },
+    ],
+    { compression: 'lz4' },
+  );
 
 const md5 = (bytes: string | Buffer): string => createHash('md5').update(bytes).digest('hex');
 const unzip = (bytes: Buffer, name: string): Buffer => {
@@ -201,6 +218,144 @@ describe('rewritten catalogs', () => {
       expect(hashIn('Windows/catalog.json')).toBe(contentHash(twin));
       expect(hashIn('all/catalog_Android.json')).toBe(contentHash(PATCHED));
       expect(hashIn('all/catalog_Windows.json')).toBe(contentHash(twin));
+    });
+
+    it('of two platforms may have a position that is the size of a bundle of the other one', async () => {
+      const names = Array.from({ length: 60 }, (_, index) => `group${index}.bundle`);
+      const bundlesOf = (seed: number): ReadonlyMap<string, Buffer> => {
+        const random = createRandom(seed);
+        const bundleOf = (name: string): Buffer =>
+          writeBundle([{ name, bytes: random.bytes(1000 + random.below(9000)) }], { compression: 'none' });
+        return new Map(names.map((name) => [name, bundleOf(name)]));
+      };
+      const platforms = ['Android', 'iOS'].map((folder, index) => {
+        const official = bundlesOf(11 * (1 + index));
+        const stated = Array.from(official, ([name, bytes]) => statedBundle(name, bytes, HASH));
+        return {
+          folder,
+          official,
+          catalog: binaryCatalog(stated),
+          patched: bundlesOf(50 + 11 * index),
+        };
+      });
+      const contents = (which: 'official' | 'patched'): Contents =>
+        Object.fromEntries(
+          platforms.flatMap(({ folder, ...platform }) => [
+            ...Array.from(platform[which], ([name, bytes]) => [`${folder}/${name}`, bytes] as const),
+            ...(which === 'official' ? [[`${folder}/catalog.bin`, platform.catalog] as const] : []),
+          ]),
+        );
+      const sizesIn = (catalog: Buffer, bundles: ReadonlyMap<string, Buffer>): number =>
+        Array.from(bundles.values(), ({ length }) => Buffer.from(Uint32Array.of(length).buffer)).filter(
+          (size) => catalog.includes(size),
+        ).length;
+      const changed = await rewriteRelease(contents('official'), contents('patched'));
+      for (const { folder, patched } of platforms) {
+        const stated = Array.from(patched, ([name, bytes]) => statedBundle(name, bytes, contentHash(bytes)));
+        const figures = changed.get(`${folder}/catalog.bin`)!;
+        for (const { hash } of stated) expect(figures.includes(Buffer.from(hash, 'hex'))).toBe(true);
+      }
+      expect(changed.size).toBe(2 * names.length + 2);
+      expect(sizesIn(platforms[0]!.catalog, platforms[1]!.official)).toBeGreaterThan(0);
+    });
+
+    it('beside each other mean the bundles whose folders they name', async () => {
+      const windows = sampleBundle('こんばんは。皆さん。');
+      const twin = sampleBundle('Good evening, everybody.');
+      const catalogOf = (folder: string, bytes: Buffer): string =>
+        jsonCatalog([
+          // No figure tells which bundle is meant.
+          { ...statedBundle(NAME, bytes, HASH), internalId: `{Path}\\${folder}\\${NAME}`, crc: 0, size: 0 },
+        ]);
+      const official = {
+        [`Android/${NAME}`]: OFFICIAL,
+        [`Windows/${NAME}`]: windows,
+        'catalog_a.json': catalogOf('Android', OFFICIAL),
+        'catalog_w.json': catalogOf('Windows', windows),
+      };
+      const both = await rewriteRelease(official, {
+        [`Android/${NAME}`]: PATCHED,
+        [`Windows/${NAME}`]: twin,
+      });
+      const hashIn = (path: string): string => bundlesOfJson(both.get(path)!.toString())[0]!.hash;
+      expect(hashIn('catalog_a.json')).toBe(contentHash(PATCHED));
+      expect(hashIn('catalog_w.json')).toBe(contentHash(twin));
+      const one = await rewriteRelease(official, { [`Windows/${NAME}`]: twin });
+      expect([...one.keys()]).toEqual([`Windows/${NAME}`, 'catalog_w.json']);
+    });
+
+    it('are rewritten inside of a bundle, whose catalogs and sidecars follow', async () => {
+      const stated = [statedBundle(NAME, OFFICIAL, HASH), statedBundle('other.bundle', OTHER, HASH)];
+      const changedStated = [changedBundle(PATCHED), stated[1]!];
+      for (const [catalog, expected] of [
+        [Buffer.from(jsonCatalog(stated)), Buffer.from(jsonCatalog(changedStated))],
+        [binaryCatalog(stated), null],
+      ] as const) {
+        const bundled = catalogBundle(catalog);
+        const outer = jsonCatalog([statedBundle('catalog.bundle', bundled, HASH)]);
+        const changed = await rewriteRelease(
+          {
+            [`aa/Android/${NAME}`]: OFFICIAL,
+            'aa/Android/other.bundle': OTHER,
+            'aa/catalog.bundle': bundled,
+            'aa/catalog.hash': md5(catalog),
+            'aa/main.json': outer,
+          },
+          { [`aa/Android/${NAME}`]: PATCHED },
+        );
+        const next = changed.get('aa/catalog.bundle')!;
+        const { assets } = openTextAssets(bytesSource(next), READ_LIMITS);
+        const script = assets[0]!.read();
+        expect(script.includes(Buffer.from(contentHash(OFFICIAL), 'hex'))).toBe(false);
+        expect(bundlesOfJson(changed.get('aa/main.json')!.toString())).toEqual([
+          { ...statedBundle('catalog.bundle', next, HASH), hash: contentHash(next) },
+        ]);
+        if (expected === null) expect(script.includes(Buffer.from(contentHash(PATCHED), 'hex'))).toBe(true);
+        else expect(script).toEqual(expected);
+        expect(changed.get('aa/catalog.hash')!.toString()).toBe(md5(script));
+      }
+    });
+
+    it('that nobody can look into are refused by their name, unless no bundle changes', async () => {
+      const official = {
+        'aa/catalog.bundle': Buffer.from('UnityFS\0encrypted'),
+        [NAME]: OFFICIAL,
+        'a.csv': 'a',
+      };
+      await expect(rewriteRelease(official, { [NAME]: PATCHED })).rejects.toMatchObject({
+        code: 'catalog_not_rewritten',
+        fieldPath: 'aa/catalog.bundle',
+      });
+      expect((await rewriteRelease(official, { 'a.csv': 'b' })).size).toBe(1);
+      const ignore = { catalogs: { ignore: ['aa/*'] } };
+      expect((await rewriteRelease(official, { [NAME]: PATCHED }, ignore)).size).toBe(1);
+    });
+
+    it('are refused where they are ignored and name a changed bundle', async () => {
+      const catalog = jsonCatalog([statedBundle(NAME, OFFICIAL, HASH)]);
+      const { crc } = statedBundle(NAME, OFFICIAL, HASH);
+      for (const [path, content] of [
+        ['aa/catalog.json', catalog],
+        ['aa/catalog.bin', binaryCatalog([statedBundle(NAME, OFFICIAL, HASH)])],
+        // Its figures are not known, so nothing can rewrite it either.
+        ['aa/catalog.json', jsonCatalog([{ ...statedBundle(NAME, OFFICIAL, HASH), size: 7 }])],
+        ['aa/catalog.bundle', catalogBundle(Buffer.from(catalog))],
+        ['aa/catalog.zip', await zipOf({ 'a/catalog.json': catalog })],
+        ['aa/own.lua', `bundles = { ["${NAME}"] = ${crc} }`],
+      ] as const) {
+        const official = { [`aa/${NAME}`]: OFFICIAL, 'aa/other.bundle': OTHER, [path]: content };
+        for (const ignore of [['aa/[!t]*'], [path]]) {
+          const refused = rewriteRelease(official, { [`aa/${NAME}`]: PATCHED }, { catalogs: { ignore } });
+          await expect(refused).rejects.toThrow(
+            /names aa\/texts_5c1b\.bundle, .*localized\.catalogs\.ignore/s,
+          );
+        }
+        const ignore = { catalogs: { ignore: [path] } };
+        // It does not name this one, so it may stay.
+        expect([...(await rewriteRelease(official, { 'aa/other.bundle': PATCHED }, ignore)).keys()]).toEqual([
+          'aa/other.bundle',
+        ]);
+      }
     });
   });
 
@@ -512,6 +667,7 @@ describe('the catalogs of a hostile release', () => {
       'A/x.bundle.manifest': `ManifestFileVersion: 0\nCRC: ${statedBundle('x.bundle', OFFICIAL, HASH).crc}\n`,
       'A/catalogs.zip': archive,
       'A/catalog.bin': binaryCatalog([statedBundle('x.bundle', OFFICIAL, HASH)]),
+      'A/catalog.bundle': catalogBundle(Buffer.from(json)),
       'A/TableCatalog.bytes': tables,
       'A/TableCatalog.hash': String(crc32(tables)),
       'A/Catalog/MediaCatalog.bytes': mediaCatalog([stated('x.bundle', OFFICIAL)]),
@@ -539,6 +695,25 @@ describe('the catalogs of a hostile release', () => {
     }
     expect(counts.refused).toBeGreaterThan(catalogs.length);
     expect(counts.rewritten).toBeGreaterThan(catalogs.length);
+  });
+
+  it('in a damaged bundle are read and written or refused, without another error or a hang', () => {
+    const bundled = catalogBundle(Buffer.from(jsonCatalog([statedBundle('x.bundle', OFFICIAL, HASH)])));
+    const counts = { refused: 0, written: 0 };
+    for (const damaged of mutations(bundled, { seed: 34, count: campaignSize(2000, 40_000) })) {
+      try {
+        const { assets, write } = openTextAssets(bytesSource(damaged), READ_LIMITS);
+        const contents = assets.map(
+          ({ name, read }) => [name, Buffer.concat([read(), Buffer.from('{}')])] as const,
+        );
+        for (const { length } of write(new Map(contents))) counts.written += Math.min(length, 1);
+      } catch (error) {
+        if (!(error instanceof PatchError || error instanceof FormatError)) throw error;
+        counts.refused += 1;
+      }
+    }
+    expect(counts.refused).toBeGreaterThan(100);
+    expect(counts.written).toBeGreaterThan(100);
   });
 
   it('stay as they are when they state the new figures already', async () => {

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { stringTable } from '../../../../demo/game/unity/string-table.ts';
-import { list, text, TEXT_ASSET_TYPE } from '../../../../demo/game/unity/unity-type.ts';
+import {
+  leaf,
+  list,
+  object,
+  reference,
+  REGISTRY_TYPE,
+  text,
+  TEXT_ASSET_TYPE,
+  type UnityType,
+} from '../../../../demo/game/unity/unity-type.ts';
 import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
 import { writeSerializedFile, type UnityObject } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { bytesSource, type ByteSource } from '../../../../src/formats/byte-source.ts';
@@ -14,6 +23,7 @@ import { parseContainer } from '../../../../src/localization/parse/container/par
 import { createUnitEmitter, unitIdOf } from '../../../../src/localization/parse/container/unit-emitter.ts';
 import { compileRules } from '../../../../src/localization/parse/rules/compile-rules.ts';
 import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
+import { managedReference } from '../../../support/managed-references.ts';
 import { parseBytes, type ParsedBytes } from '../../../support/parse-bytes.ts';
 import { sampleBehaviour } from '../../../support/unity-samples.ts';
 import { writeZip } from '../../../support/write-zip.ts';
@@ -139,6 +149,164 @@ describe('parsing a container', () => {
       ['49:json', 'm_Script#/id=1/t'],
       ['49:table', 'm_Script#row[Id=5].Text'],
     ]);
+  });
+
+  it('finds the text in front of a managed reference that nothing describes, and says which one that is', async () => {
+    const references = {
+      version: 2,
+      RefIds: [managedReference(5n, 'SmartFormatTag', {}, 'Unity.Localization')],
+    };
+    const table = sampleBehaviour(1n, 'UI_ja', [list('rows', text('data')), REGISTRY_TYPE], {
+      rows: ['はい', 'いいえ'],
+      references,
+    });
+    const { units, outcome } = await parse('tables.bundle', bundle(table));
+    expect(units.map(({ fieldPath }) => fieldPath)).toEqual(['rows[0]', 'rows[1]']);
+    expect(outcome.status).toBe('partial');
+    expect(outcome.issues).toEqual([
+      expect.objectContaining({
+        code: 'typetree_managed_reference_unsupported',
+        pathId: 1n,
+        message: expect.stringContaining('the class Demo.SmartFormatTag in Unity.Localization'),
+      }),
+    ]);
+  });
+
+  describe('texts that no player reads', () => {
+    const texts = (...names: readonly string[]): UnityType =>
+      object(
+        'Map',
+        'map',
+        names.map((name) => list(name, text('data'))),
+      );
+    const nothing = { m_FileID: 0, m_PathID: 0n };
+    const GUID = '0123456789abcdef0123456789abcdef';
+    const localization = [
+      object('LocaleIdentifier', 'm_LocaleId', [text('m_Code')]),
+      reference('SharedTableData', 'm_SharedData'),
+      list('m_TableData', object('TableEntryData', 'data', [leaf('SInt64', 'm_Id'), text('m_Localized')])),
+    ];
+    const table = (...rows: readonly string[]): UnityObject =>
+      sampleBehaviour(1n, 'Table ja', localization, {
+        m_LocaleId: { m_Code: 'ja' },
+        m_SharedData: nothing,
+        m_TableData: rows.map((row, index) => ({ m_Id: BigInt(index + 1), m_Localized: row })),
+      });
+    const term = object('TermData', 'data', [text('Term'), list('Languages', text('data'))]);
+    const source = [
+      list('mTerms', term),
+      list('mLanguages', object('LanguageData', 'data', [text('Name'), text('Code')])),
+    ];
+    const i2 = {
+      mTerms: [{ Term: 'menu/start', Languages: ['Start', 'Los'] }],
+      mLanguages: [{ Name: 'English', Code: 'en' }],
+    };
+    const map = (field: string): UnityType => ({ ...texts('keys', 'values'), name: field });
+
+    it.each<readonly [string, UnityObject, readonly string[]]>([
+      ['a string table', table('Start', GUID), ['m_TableData[0].m_Localized']],
+      [
+        'an asset table',
+        sampleBehaviour(
+          1n,
+          'Shared',
+          [
+            text('m_TableCollectionName'),
+            text('m_TableCollectionNameGuidString'),
+            list('m_Entries', text('data')),
+          ],
+          { m_TableCollectionName: 'UI', m_TableCollectionNameGuidString: GUID, m_Entries: ['START'] },
+        ),
+        [],
+      ],
+      [
+        'I2 Localization',
+        sampleBehaviour(1n, 'I2', [object('LanguageSourceData', 'mSource', source)], { mSource: i2 }),
+        ['mSource.mTerms[0].Languages[0]', 'mSource.mTerms[0].Languages[1]'],
+      ],
+      [
+        'older I2 Localization',
+        sampleBehaviour(1n, 'I2', source, i2),
+        ['mTerms[0].Languages[0]', 'mTerms[0].Languages[1]'],
+      ],
+      [
+        'a script of Naninovel',
+        sampleBehaviour(
+          1n,
+          'Chapter1',
+          [
+            object('ScriptTextMap', 'textMap', [map('idToText')]),
+            object('Playlist', 'playlist', [text('name')]),
+          ],
+          { textMap: { idToText: { keys: ['1a'], values: ['Hello.'] } }, playlist: { name: 'Chapter1' } },
+        ),
+        ['textMap.idToText.values[0]'],
+      ],
+      [
+        'Yarn Spinner',
+        sampleBehaviour(1n, 'Project', [text('_LocaleCode'), map('_stringTable')], {
+          _LocaleCode: 'en',
+          _stringTable: { keys: ['line:1'], values: ['Hello.'] },
+        }),
+        ['_stringTable.values[0]'],
+      ],
+      [
+        'TextMesh Pro',
+        sampleBehaviour(
+          1n,
+          'Label',
+          [text('m_text'), reference('TMP_FontAsset', 'm_fontAsset'), text('m_style')],
+          {
+            m_text: 'Start',
+            m_fontAsset: nothing,
+            m_style: 'Normal',
+          },
+        ),
+        ['m_text'],
+      ],
+      [
+        'Unity UI',
+        sampleBehaviour(1n, 'Label', [object('FontData', 'm_FontData', [text('m_Style')]), text('m_Text')], {
+          m_FontData: { m_Style: 'Bold' },
+          m_Text: 'Start',
+        }),
+        ['m_Text'],
+      ],
+      [
+        'an unknown class',
+        sampleBehaviour(1n, 'Dialog', [text('m_text'), text('hint')], { m_text: 'a', hint: 'b' }),
+        ['m_text', 'hint'],
+      ],
+    ])('are left out of %s, unless a rule selects them', async (_name, content, paths) => {
+      const all = { sourceScript: 'latin', rules: [{ destination: ['**'], include: ['**'] }] };
+      const own = await parse('a.bundle', bundle(content), { sourceScript: 'latin' });
+      expect(own.units.map(({ fieldPath }) => fieldPath)).toEqual(paths);
+      const selected = await parse('a.bundle', bundle(content), all);
+      expect(selected.units.map(({ fieldPath }) => fieldPath)).toEqual(
+        expect.arrayContaining(['m_Name', ...paths]),
+      );
+      expect(own.outcome.skipped.not_for_players).toBe(selected.units.length - own.units.length);
+    });
+
+    it('are left out of catalogs and settings of Addressables, alone and in a text asset', async () => {
+      const settings = JSON.stringify({ m_buildTarget: 'Android', m_SettingsHash: 'abc', title: 'Start' });
+      const files = { 'a.json': settings, 'b.bundle': bundle(textAsset(1n, 'settings', settings)) };
+      for (const [name, content] of Object.entries(files)) {
+        const { units, outcome } = await parse(name, content, { sourceScript: 'latin' });
+        expect(units.map(({ sourceText }) => sourceText)).toEqual(['Start']);
+        expect(outcome.skipped.not_for_players).toBe(name === 'a.json' ? 2 : 3);
+      }
+    });
+
+    it('do not name terms of I2 Localization by their place', async () => {
+      const { units } = await parse('a.bundle', bundle(sampleBehaviour(1n, 'I2', source, i2)), {
+        sourceScript: 'latin',
+      });
+      expect(units.map(({ keyPath }) => keyPathParts(keyPath).at(-1))).toEqual([
+        'mTerms[Term="menu/start"].Languages[0]',
+        'mTerms[Term="menu/start"].Languages[1]',
+      ]);
+    });
   });
 
   it('keeps the identity of a unit when hashes, object ids and rows before it change', async () => {

@@ -1,0 +1,103 @@
+import type { ByteSource } from '../../../formats/byte-source.ts';
+import { isBundledCatalog } from '../../../formats/catalogs/bundle-plugins.ts';
+import { FormatError } from '../../../formats/format-error.ts';
+import type { OutputPiece } from '../../../formats/patch/output-pieces.ts';
+import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../../formats/sniff.ts';
+import { openTextAssets } from '../../../formats/unity/bundle-text-assets.ts';
+import { READ_LIMITS } from '../../../formats/value-visitor.ts';
+import { openZip } from '../../../formats/zip/open-zip.ts';
+import { patchZip, type PatchEntry } from '../../../formats/zip/patch-zip.ts';
+import { blake3Hex } from '../../../platform/hashing/blake3.ts';
+
+interface ContainerEntry {
+  readonly name: string;
+  /** Bytes of its content, or a few more. */
+  readonly size: number;
+  /** @throws FormatError when it cannot be read */
+  readonly read: (password?: Uint8Array) => Buffer;
+  /** Differs where the content does. */
+  readonly fingerprint: () => string;
+}
+
+/** A file with catalogs in it: a zip archive, or a bundle of Unity with a compressed catalog of Addressables. */
+interface CatalogContainer {
+  readonly entries: readonly ContainerEntry[];
+  /** @throws FormatError, PatchError when it cannot be written with other contents of some entries */
+  readonly write: (
+    patches: ReadonlyMap<string, PatchEntry>,
+    passwordOf: (name: string) => Uint8Array | null,
+  ) => Iterable<OutputPiece>;
+}
+
+/**
+ * Opens a file with other files in it.
+ *
+ * @param path decides whether a bundle of Unity is opened: to look into all of them would mean to decompress the release
+ * @returns `null` for another file, and for a bundle that cannot be read
+ * @throws FormatError when it is an archive that cannot be read
+ */
+export function openContainer(source: ByteSource, path: string): CatalogContainer | null {
+  const kind = containerKind(source, path);
+  if (kind === 'zip') return zipContainer(source);
+  return kind === 'bundle' ? readableOrNull(() => bundleContainer(source)) : null;
+}
+
+/** The kind of a file with other files in it, by its first bytes; `null` for another file. */
+export function containerKind(source: ByteSource, path: string): 'zip' | 'bundle' | null {
+  const format = formatOf(source, path);
+  if (format === 'unity' && isBundledCatalog(path)) return 'bundle';
+  return format === 'zip' ? format : null;
+}
+
+export function formatOf(source: ByteSource, name: string): SniffedFormat {
+  return sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
+}
+
+function zipContainer(source: ByteSource): CatalogContainer {
+  const archive = openZip(source, READ_LIMITS);
+  const entries = archive.entries.filter(({ name, flaw }) => !name.endsWith('/') && flaw === null);
+  return {
+    entries: entries.map((entry) => ({
+      name: entry.name,
+      size: entry.uncompressedSize,
+      read: (password) => archive.readEntry(entry, password),
+      fingerprint: () => `${entry.crc32} ${entry.uncompressedSize}`,
+    })),
+    write: (patches, passwordOf) => patchZip(source, patches, { passwordOf }),
+  };
+}
+
+function bundleContainer(source: ByteSource): CatalogContainer {
+  const { assets, write } = openTextAssets(source, READ_LIMITS);
+  return {
+    entries: assets.map(({ name, size, read }) => ({
+      name,
+      size,
+      read,
+      fingerprint: () => blake3Hex(read()),
+    })),
+    write: (patches) => {
+      const changed = assets.flatMap(({ name, read }) => {
+        const patch = patches.get(name);
+        return patch === undefined ? [] : [[name, patch(read())] as const];
+      });
+      return write(new Map(changed));
+    },
+  };
+}
+
+/**
+ * Reads a file of the release.
+ *
+ * @returns `null` when it is damaged or encrypted
+ * @throws FormatError `file_unreadable` when the disk fails
+ */
+export function readableOrNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    // A disk that fails says nothing about the file.
+    if (error instanceof FormatError && error.code !== 'file_unreadable') return null;
+    throw error;
+  }
+}
