@@ -274,9 +274,9 @@ describe('an edge', () => {
 
     // A localized release differs from its base by its patched files.
     world.proxy.seen.length = 0;
-    const localizedId = await publishLocalized(world, id);
+    const { localizedId, patched } = await publishLocalized(world, id);
     await edge.succeed('sync');
-    expect(await bytesOf(edge, localizedId, PATCHED_FILE)).toEqual(PATCHED);
+    expect(await bytesOf(edge, localizedId, PATCHED_FILE)).toEqual(patched);
     const [page, ...others] = world.proxy.seen.filter(({ path }) => path.startsWith('/v1/distribution'));
     expect([others, (page?.bytes ?? Infinity) < 4096]).toEqual([[], true]);
     await world.origin.succeed('localized-rollback', { reviewer: 'Rin', reason: 'the end of the test' });
