@@ -36,7 +36,10 @@ export interface DownloadRun {
   readonly totalBytes: number;
   /** Entries of the revision, fetched or not. */
   readonly entryCount: number;
-  /** Throws when upstream has another catalog now. It is asked when the first file fails, and again at the end. */
+  /**
+   * Throws when upstream has another catalog now. It is asked when the first file fails, and again at the end. Absent where a release is
+   * copied as it was signed.
+   */
   readonly confirm?: () => Promise<void>;
 }
 
@@ -71,7 +74,7 @@ export async function downloadUnresolved(
       if (!isOfOneFile(error)) throw error;
       await (confirmed ??= confirm());
       failed.add(row.destination, error);
-      if (failed.isFull) throw failed.failure(what.entryCount);
+      if (failed.isFull) throw failed.failure(what.entryCount, what.confirm === undefined);
     }
   };
   const fetch = async (row: CatalogEntryRow, signal: AbortSignal): Promise<void> => {
@@ -116,7 +119,7 @@ export async function downloadUnresolved(
   }
   if (failed.count > 0) {
     await confirm();
-    throw failed.failure(what.entryCount);
+    throw failed.failure(what.entryCount, what.confirm === undefined);
   }
   return { entries, bytes };
 }

@@ -45,8 +45,9 @@ export class FailedFiles {
    * The failure of the task. One cause leads to one code; wrong bytes count more than missing ones.
    *
    * @param total files of the release
+   * @param isSigned whether the release is copied as somebody signed it, so that nothing can be left out
    */
-  failure(total: number): TaskError {
+  failure(total: number, isSigned: boolean): TaskError {
     const wrong = this.#named.find(({ code }) => code.endsWith('_mismatch'));
     const first = wrong ?? this.#named[0];
     if (first === undefined) throw new Error('no file has failed');
@@ -55,9 +56,10 @@ export class FailedFiles {
     const names = this.#named.slice(0, TOLD_MAX).map(({ destination }) => quoteText(destination));
     const verb = this.#count === 1 ? 'is' : 'are';
     const state = wrong === undefined ? `${verb} missing upstream` : `${verb} missing or wrong upstream`;
+    const advice = isSigned ? '' : '; upstream.exclude leaves files out on purpose';
     const rest = this.isFull
-      ? `the run ended after so many`
-      : `all others are stored, and the next sync fetches only what is missing; upstream.exclude leaves files out on purpose`;
+      ? 'the run ended after so many'
+      : `all others are stored, and the next sync fetches only what is missing${advice}`;
     return new TaskError(
       first.code,
       `${this.#count} of ${countText(total, 'file')} ${state} (${names.join(', ')}${others}): ${first.message}; ${rest}`,
