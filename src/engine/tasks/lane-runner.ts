@@ -122,12 +122,8 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
       );
       execution.abandon();
       options.log.flush();
-      if (!inTime) {
-        logger.warn(
-          { tasks: [...running.keys()] },
-          'tasks did not stop in time; they are recovered at the next start',
-        );
-      }
+      const tasks = [...running.keys()];
+      if (!inTime) logger.warn({ tasks }, 'tasks did not stop in time; they are recovered at the next start');
     },
   };
 }
