@@ -10,6 +10,7 @@ import { requireNode } from './test/support/require-node.ts';
 requireNode(process.versions.node, manifest.engines.node);
 
 const BUILT_CONSOLE = 'test/support/built-console.ts';
+const COMPARE_BYTES = 'test/support/compare-bytes.ts';
 
 // Programs that tests start begin in half of the time with it; the Makefile sets the same.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('.tools/compile-cache');
@@ -21,9 +22,15 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('.tools/compile-cache');
 const inOneProcess = {
   isolate: false,
   globalSetup: [BUILT_CONSOLE, 'test/support/memory-directory.ts'],
-  setupFiles: process.env['NODE_V8_COVERAGE'] === undefined ? [] : ['test/support/take-coverage.ts'],
+  setupFiles: [
+    COMPARE_BYTES,
+    ...(process.env['NODE_V8_COVERAGE'] === undefined ? [] : ['test/support/take-coverage.ts']),
+  ],
   env: MEMORY_DIRECTORY === null ? {} : { TMPDIR: MEMORY_DIRECTORY },
 };
+
+/** No test may need what another one left, so those of a file run in an order that nobody chose; the seed below decides it. */
+const inAnyOrder = { sequence: { shuffle: { tests: true } } };
 
 /** One project per tier; `npx vitest run --project unit` runs one of them. */
 const tier = (
@@ -42,6 +49,7 @@ const tier = (
     expect: { poll: { timeout: testTimeout - 10_000 } },
     env: { SLIPWAY_TEST_WAIT_MS: String(testTimeout - 10_000), ...env },
     globalSetup: [BUILT_CONSOLE],
+    setupFiles: [COMPARE_BYTES],
     // The log of CI shows the message of a failure only, so it must quote what was compared.
     chaiConfig: { truncateThreshold: 2_000 },
     ...options,
@@ -52,10 +60,12 @@ export default defineConfig({
   test: {
     // By default vitest leaves one processor idle; of two that is half of the machine.
     maxWorkers: availableParallelism(),
+    // The same order each time, so that a failure comes again.
+    sequence: { seed: 202 },
     projects: [
-      tier('unit', 180_000, inOneProcess),
+      tier('unit', 180_000, { ...inOneProcess, ...inAnyOrder }),
       tier('arch', 180_000, inOneProcess),
-      tier('integration', 180_000),
+      tier('integration', 180_000, inAnyOrder),
       tier('cluster', 300_000, { globalSetup: [BUILT_CONSOLE, 'test/support/operator-plane.ts'] }),
       // On a busy machine an image is built in four minutes.
       tier('e2e', 600_000, { include: ['test/e2e/{browser,container}/**/*.test.ts'] }),

@@ -14,6 +14,7 @@ import {
   type ChangedFile,
   type SearchMemory,
 } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
+import { catalogProgram } from '../../../../src/localization/localized/catalogs/catalog-program.ts';
 import { catalogsConfigurationSchema } from '../../../../src/localization/localized/localized-config.ts';
 import { createNameSearch, nameForms } from '../../../../src/localization/localized/catalogs/name-search.ts';
 import { concerns } from '../../../../src/localization/localized/catalogs/rewrite-catalog.ts';
@@ -39,11 +40,16 @@ async function rewriterOf(
     program,
     timeoutMs = LONG_MS,
     memory = null,
-  }: { readonly program?: string; readonly timeoutMs?: number; readonly memory?: SearchMemory | null } = {},
+  }: {
+    /** By default the program itself, in a process of its own. */
+    readonly program?: string | typeof catalogProgram;
+    readonly timeoutMs?: number;
+    readonly memory?: SearchMemory | null;
+  } = {},
 ): Promise<CatalogRewriter> {
   const scratchDirectory = await temporaryDirectory();
   const path = join(scratchDirectory, 'program.mjs');
-  if (program !== undefined) await writeFile(path, program);
+  if (typeof program === 'string') await writeFile(path, program);
   return createCatalogRewriter({
     rules: NO_RULES,
     catalogs: catalogsConfigurationSchema.parse(catalogs),
@@ -52,7 +58,9 @@ async function rewriterOf(
     timeoutMs,
     clock: systemClock,
     memory,
-    ...(program === undefined ? {} : { program: pathToFileURL(path) }),
+    ...(program === undefined
+      ? {}
+      : { program: typeof program === 'string' ? pathToFileURL(path) : program }),
   });
 }
 
@@ -102,7 +110,7 @@ describe('the rewriter of catalogs', () => {
     const { release, changed, workDirectory, paths } = await stored(OFFICIAL);
     const memory: SearchMemory = { last: null, listPath: join(await temporaryDirectory(), 'last.list') };
     const rewrite = async (from = release, ignore: readonly string[] = []) => {
-      const rewriter = await rewriterOf({ lists: LISTS, ignore }, { memory });
+      const rewriter = await rewriterOf({ lists: LISTS, ignore }, { memory, program: catalogProgram });
       const files = await rewriter.rewrite(changed, from, workDirectory, NEVER);
       return files.map(({ path }) => readFileSync(path, 'utf8'));
     };
@@ -168,7 +176,10 @@ describe('the rewriter of catalogs', () => {
       const entries = Object.entries(contents)
         .map(([destination, from]) => ({ ...all.get(from)!, destination }))
         .toSorted((one, other) => compareDestinations(one.destination, other.destination));
-      const rewriter = await rewriterOf({ lists: [{ ...LISTS[0], files: ['*.json'] }] }, { memory });
+      const rewriter = await rewriterOf(
+        { lists: [{ ...LISTS[0], files: ['*.json'] }] },
+        { memory, program: catalogProgram },
+      );
       const rewritten = await rewriter.rewrite(
         changed,
         { ...release, entries: () => entries },

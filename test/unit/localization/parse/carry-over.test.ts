@@ -146,7 +146,7 @@ describe('carry-over between releases', () => {
           index.close();
         }
       }),
-      { numRuns: 150 },
+      { numRuns: campaignSize(60, 3000) },
     );
   });
 
