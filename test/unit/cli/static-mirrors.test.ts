@@ -220,7 +220,7 @@ describe('slipway verify --url of a static mirror', () => {
     const refused = await verify(server.url, '--keys', foreign.keyFile);
     expect(refused.code).toBe(1);
     const other = await serveMirror();
-    const [manifest = ''] = [...other.files.keys()].filter((name) => name.startsWith('manifests/'));
+    const manifest = [...other.files.keys()].find((name) => name.startsWith('manifests/')) ?? '';
     const text = other.files.get(manifest)?.toString() ?? '';
     other.files.set(manifest, Buffer.from(text.replace('"size":3,', '"size":4,')));
     expect((await verify(other.url)).report.releases[0]?.problems[0]).toContain('origin_manifest_differs');
