@@ -96,7 +96,7 @@ describe('slipway verify --url', () => {
     ]);
     expect(found.without_release).toEqual([{ channel: 'localized', reason: 'the attestation names none' }]);
     const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
-    expect(out).toContain('localized: no release (the attestation names none)\nsound\n');
+    expect(out).toMatch(/localized: no release \(the attestation names none\)\n(?:not shown: .*\n)+sound\n$/);
   });
 
   it('says what a sound result does not show, and what would', async () => {
@@ -116,7 +116,7 @@ describe('slipway verify --url', () => {
       age,
     ]);
     expect((await verify(...argv)).out).toContain(
-      'sound\nnot shown: whether the disk of the mirror is sound',
+      'not shown: whether the disk of the mirror is sound',
     );
   });
 
