@@ -115,9 +115,7 @@ describe('slipway verify --url', () => {
       disk,
       age,
     ]);
-    expect((await verify(...argv)).out).toContain(
-      'not shown: whether the disk of the mirror is sound',
-    );
+    expect((await verify(...argv)).out).toContain('not shown: whether the disk of the mirror is sound');
   });
 
   it('says of a mirror that withholds a damaged release what it could prove: no wrong byte came from it', async () => {
