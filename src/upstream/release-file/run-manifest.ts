@@ -131,5 +131,5 @@ async function copyOut(file: FileHandle, { stdout, signal }: ManifestIo): Promis
 
 function describe({ releaseId, files, bytes, read }: WrittenReleaseFile, output: string | null): string {
   const where = output ?? 'standard output';
-  return `${where} describes release ${releaseId}: ${countText(files, 'file')}, ${textBytes(bytes)}; ${read} were read\n`;
+  return `${where} describes release ${releaseId}: ${countText(files, 'file')}, ${textBytes(bytes)}; ${countText(read, 'file was', 'files were')} read\n`;
 }

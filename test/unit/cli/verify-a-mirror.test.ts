@@ -96,7 +96,7 @@ describe('slipway verify --url', () => {
     ]);
     expect(found.without_release).toEqual([{ channel: 'localized', reason: 'the attestation names none' }]);
     const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
-    expect(out).toContain('localized: no release (the attestation names none)\nall releases intact\n');
+    expect(out).toMatch(/localized: no release \(the attestation names none\)\n(?:not shown: .*\n)+all releases intact\n$/);
   });
 
   it('says what a sound result does not show, and what would', async () => {
@@ -115,9 +115,7 @@ describe('slipway verify --url', () => {
       disk,
       age,
     ]);
-    expect((await verify(...argv)).out).toContain(
-      'sound\nnot shown: whether the disk of the mirror is sound',
-    );
+    expect((await verify(...argv)).out).toContain('not shown: whether the disk of the mirror is sound');
   });
 
   it('says of a mirror that withholds a damaged release what it could prove: no wrong byte came from it', async () => {

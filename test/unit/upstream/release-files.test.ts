@@ -77,7 +77,7 @@ describe('slipway manifest', () => {
     const { code, out } = await manifest(root, '--release', 'r7', '--app-version', '1.67.0');
     expect([code, out]).toEqual([
       0,
-      `${join(root, 'release.json')} describes release r7: 4 files, 3.0 MiB; 4 were read\n`,
+      `${join(root, 'release.json')} describes release r7: 4 files, 3.0 MiB; 4 files were read\n`,
     ]);
     const tree = new Map([...files].map(([name, bytes]) => [name, bytes]));
     for (const name of ['release.json', 'server-info.json']) tree.set(name, await readFile(join(root, name)));
@@ -115,7 +115,7 @@ describe('slipway manifest', () => {
     await put(root, 'new', 'new');
     await rm(join(root, 'empty'));
     const { code, out } = await manifest(root, '--update');
-    expect([code, out]).toEqual([0, expect.stringMatching(/: 4 files, .*; 2 were read\n$/)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/: 4 files, .*; 2 files were read\n$/)]);
     const { entries } = await documentOf(join(root, 'release.json'));
     expect(new Map(entries.map(({ destination, digests }) => [destination, digests.blake3]))).toEqual(
       new Map([
@@ -125,7 +125,7 @@ describe('slipway manifest', () => {
         ['new', blake3Hex(Buffer.from('new'))],
       ]),
     );
-    expect((await manifest(root)).out).toContain('; 4 were read');
+    expect((await manifest(root)).out).toContain('; 4 files were read');
   });
 
   it('reads a file again that changed just before: it could change once more within the same time', async () => {
@@ -136,7 +136,7 @@ describe('slipway manifest', () => {
     expect(
       entries.filter(({ mtime_ns: time }) => time === undefined).map(({ destination }) => destination),
     ).toEqual(['fresh']);
-    expect((await manifest(root, '--update')).out).toContain('; 1 were read');
+    expect((await manifest(root, '--update')).out).toContain('; 1 file was read');
   });
 
   it('writes to a file elsewhere, to one in the tree that is not of the release, and to standard output', async () => {

@@ -108,8 +108,8 @@ export function renderMirrorReport(report: MirrorReport): string {
     ...report.without_release.map(({ channel, reason }) => `${channel}: no release (${reason})`),
     ...(against === null ? [] : [`against ${against.url}: ${against.status.replace('_', ' ')}`]),
     ...(against?.problems ?? []).map((problem) => `against ${against?.url ?? ''}: ${problem}`),
-    conclusion(report),
     ...report.not_shown.map((text) => `not shown: ${text}`),
+    conclusion(report),
   ];
   return `${lines.map((line) => line.split('\n').map(printable).join('\n')).join('\n')}\n`;
 }
