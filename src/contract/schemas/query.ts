@@ -54,6 +54,7 @@ export const DistributionQuery = z.object({
   ).optional(),
   since: z
     .string()
+    .max(71)
     .regex(/^blake3:[0-9a-f]{64}$/, 'must be a snapshot id: "blake3:" and 64 lower-case hexadecimal digits')
     .meta({
       description:

@@ -24,7 +24,7 @@ const SPECIFIED: ReadonlyArray<readonly [string, string, string, string]> = [
   ['get', '/api/launcher/advanced/game/download/cdn', '', '200'],
   ['get', '/v1/release', '', '200'],
   ['get', '/v1/releases', 'channel', '200 503'],
-  ['get', '/v1/distribution', `channel release_id destination ${PAGE}`, '200 409 503'],
+  ['get', '/v1/distribution', `channel release_id since destination ${PAGE}`, '200 409 503'],
   ['get', '/v1/resources', PAGE, '200'],
   ['get', '/v1/server-info', '', '200'],
   ['get', '/openapi.yaml', '', '200'],

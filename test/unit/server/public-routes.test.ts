@@ -386,7 +386,7 @@ describe('/v1/distribution', () => {
     await until(async () => (await page(`?${since}`)).total === 21);
     for (const hostile of ['', 'r1', 'blake3:', `blake3:${'A'.repeat(64)}`, 'a'.repeat(9000), '%00']) {
       const { status, body } = await ask(server, 'getDistribution', `?since=${hostile}`);
-      expect([status, (body as Problem).errors]).toMatchObject([400, [{ pointer: 'since' }]]);
+      expect([status, (body as Problem).errors?.[0]?.pointer]).toEqual([400, 'since']);
     }
   });
 
