@@ -12,6 +12,8 @@ import { patchFlatBuffer } from '../../src/formats/flatbuffers/patch-flatbuffer.
 import { patchJson } from '../../src/formats/json/patch-json.ts';
 import { joinPieces } from '../../src/formats/patch/output-pieces.ts';
 import { patchSqlite } from '../../src/formats/sqlite/patch-sqlite.ts';
+import { patchLines } from '../../src/formats/text/patch-text.ts';
+import { patchXml } from '../../src/formats/xml/patch-xml.ts';
 import { patchZip } from '../../src/formats/zip/patch-zip.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { hasTool } from '../support/tools.ts';
@@ -85,6 +87,50 @@ print(json.dumps(list(csv.reader(open(sys.argv[1], encoding=sys.argv[2], newline
     const quoted = `"${text.replaceAll('"', '""')}"`;
     python(encode, path, JSON.stringify(file.replace('う', () => quoted)));
     expect(readFileSync(path).equals(patched)).toBe(true);
+  });
+});
+
+describe.runIf(hasTool('python3'))('Python and the writers of encodings and XML', () => {
+  it.each([
+    ['euc-jp', 'euc_jp', 'あ、漢字'],
+    ['gbk', 'gbk', '你好，世界'],
+    ['gb18030', 'gb18030', '你好😀ñ'],
+    ['big5', 'big5', '你好，世界'],
+    ['euc-kr', 'euc_kr', '안녕하세요'],
+    ['windows-1251', 'cp1251', 'Привет «мир» №'],
+    ['windows-1252', 'cp1252', 'Café — “quoted” €'],
+  ] as const)('encode the same bytes in %s', async (encoding, python3, text) => {
+    const path = join(await temporaryDirectory(), 'file.txt');
+    const encode = `open(sys.argv[1], 'wb').write(sys.argv[3].encode(sys.argv[2])); print('0')`;
+    python(encode, path, python3, `${text}\nx\n`);
+    const patched = patchLines(readFileSync(path), [{ fieldPath: 'line[1]', source: 'x', target: text }], {
+      encoding,
+    });
+    python(encode, path, python3, `${text}\n${text}\n`);
+    expect(patched.equals(readFileSync(path))).toBe(true);
+  });
+
+  it('find the same texts in a patched document of XML', async () => {
+    const path = join(await temporaryDirectory(), 'file.xml');
+    const file =
+      '<?xml version="1.0"?>\n<r><s name="a">一 &amp; 二</s><s name="b"><![CDATA[三]]></s><s name="c">x<b>四</b></s></r>';
+    const target = 'Line "3" <x> & \'y\' ]]&gt; 😀';
+    writeFileSync(
+      path,
+      patchXml(Buffer.from(file), [
+        edit('/r[1]/s[1]/@name', 'a', target),
+        edit('/r[1]/s[1]/text()', '一 & 二', target),
+        edit('/r[1]/s[2]/text()', '三', target),
+        edit('/r[1]/s[3]/text()', 'x<b>四</b>', 'y<b>four</b>!'),
+      ]),
+    );
+    const script = `import xml.etree.ElementTree as E
+print(json.dumps([[e.get('name'), ''.join(e.itertext())] for e in E.parse(sys.argv[1]).getroot()]))`;
+    expect(python(script, path)).toEqual([
+      [target, target],
+      ['b', target],
+      ['c', 'yfour!'],
+    ]);
   });
 });
 

@@ -10,7 +10,7 @@ import {
   decodeText,
   type NamedEncoding,
 } from '../../../src/formats/text/decode-text.ts';
-import { tableEncoding } from '../../../src/formats/text/table-encoding.ts';
+import { TABLE_ENCODINGS, tableEncoding } from '../../../src/formats/text/table-encoding.ts';
 import { patchLines } from '../../../src/formats/text/patch-text.ts';
 import { readLines } from '../../../src/formats/text/report-text.ts';
 import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
@@ -224,6 +224,24 @@ describe('CP932', () => {
     ['😀', null],
   ] as const)('%s has %s bytes', (character, bytes) => {
     expect(bytesOf(character)).toBe(bytes);
+  });
+});
+
+describe('encodings with tables', () => {
+  it.each(TABLE_ENCODINGS)('%s reads back every character that it writes', (name) => {
+    const table = tableEncoding(name);
+    let [text, size] = ['', 0];
+    for (let codePoint = 0; codePoint < 0x1_1000; codePoint += 1) {
+      const bytes = table.bytesOf(codePoint);
+      if (bytes === null) continue;
+      text += String.fromCodePoint(codePoint);
+      size += bytes;
+    }
+    expect(text.length).toBeGreaterThan(200);
+    const unknown: string[] = [];
+    const encoded = table.encode(text, (character) => unknown.push(character));
+    expect([unknown, encoded.length, table.lengthOf(text)]).toEqual([[], size, size]);
+    expect(decodeText(encoded, name).text === text).toBe(true);
   });
 });
 
