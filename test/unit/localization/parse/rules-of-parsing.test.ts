@@ -153,6 +153,30 @@ describe('the rules of parsing', () => {
     expect(ofContainer).toBe(plain[1]);
   });
 
+  it('takes type trees for all files, and those of a rule for its own', async () => {
+    const directory = await temporaryDirectory();
+    const [common, own] = ['common.json', 'own.json'].map((name) => join(directory, name)) as [
+      string,
+      string,
+    ];
+    const treesOf = (className: string): string =>
+      JSON.stringify({ [className]: [{ m_Level: 0, m_Type: 'MonoBehaviour', m_Name: 'Base' }] });
+    await writeFile(common, treesOf('Common'));
+    await writeFile(own, treesOf('Own'));
+    const configuration = { typeTrees: common, rules: [{ destination: ['own/**'], typeTrees: own }] };
+    const rules = await compile(configuration);
+    const treesFor = (path: string): string =>
+      Buffer.from(rules.ruleFor(path, null).typeTrees ?? []).toString();
+    expect(treesFor('level0')).toBe(treesOf('Common'));
+    expect(treesFor('own/level0')).toBe(treesOf('Own'));
+    const before = rules.digestFor('level0');
+    await writeFile(common, treesOf('Other'));
+    const after = await compile(configuration);
+    expect(after.digestFor('level0')).not.toBe(before);
+    await writeFile(common, '{}');
+    await expect(compile(configuration)).rejects.toThrow(/^parse\.typeTrees: the type tree file is wrong/);
+  });
+
   it('does not share texts between files whose extensions tell different formats', async () => {
     const rules = await compile({});
     const [csv, upper, tsv, none] = ['a/x.csv', 'b/y.CSV', 'a/x.tsv', 'a/x'].map((name) =>
