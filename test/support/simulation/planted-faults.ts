@@ -36,14 +36,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     found: 'made task',
   },
   {
-    name: 'task that waits for a clock that was set back',
-    file: 'src/engine/tasks/lane-runner.ts',
-    text: 'hastenDistant(repository, nowMs);',
-    replacement: '',
-    seed: 283,
-    found: 'the newest release is not served',
-  },
-  {
     name: 'publish after a withdrawal',
     file: 'src/localization/localized/rollback/rollback-effect.ts',
     text: 'resume === true ? null : withdrawnBy(records)',

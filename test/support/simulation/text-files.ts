@@ -22,5 +22,5 @@ export function targetText(number: number): string {
 }
 
 function inLetters(number: number, letters: string): string {
-  return [...String(number)].map((digit) => letters[Number(digit)]).join('');
+  return String(number).replaceAll(/\d/g, (digit) => letters[Number(digit)] ?? '');
 }
