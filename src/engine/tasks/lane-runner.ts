@@ -49,8 +49,7 @@ export function createLaneRunner(options: LaneRunnerOptions): LaneRunner {
   const running = new Map<string, RunningTask>();
   let timer = new AbortController();
   let woken = false;
-  let started = false;
-  let stopping = false;
+  let [started, stopping] = [false, false];
 
   const wake = (): void => {
     if (woken || stopping || !started) return;

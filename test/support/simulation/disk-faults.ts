@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   readdirSync,
@@ -12,6 +13,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { attestationPath } from '../../../src/snapshot/volume/layout.ts';
 import { flipBit } from '../flip-bit.ts';
 import type { Site } from './site.ts';
 
@@ -56,12 +58,25 @@ export function mountOther(site: Site, other: Site): void {
   if (existsSync(awayOf(site)) || existsSync(fillerOf(site)) || !existsSync(from)) return;
   renameSync(site.volume, awayOf(site));
   copyFolder(from, site.volume);
+  // The other site can have a store of this one itself.
+  if (site !== other && !existsSync(awayOf(other)) && existsSync(attestationOf(site)))
+    copyFileSync(attestationOf(site), foreignOf(site));
 }
 
-/** Ends what {@link fillDisk} and {@link mountOther} did. @returns whether the store was exchanged */
+/**
+ * Ends what {@link fillDisk} and {@link mountOther} did.
+ *
+ * @returns whether the store was exchanged
+ * @throws Error when the daemon has attested something in the store of another site
+ */
 export function healDisk(site: Site): boolean {
   rmSync(fillerOf(site), { force: true });
   if (!existsSync(awayOf(site))) return false;
+  if (existsSync(foreignOf(site))) {
+    const isSame = readFileSync(attestationOf(site)).equals(readFileSync(foreignOf(site)));
+    if (!isSame) throw new Error(`${site.folder}: the daemon has written to the store of another one`);
+    rmSync(foreignOf(site));
+  }
   rmSync(site.volume, { recursive: true });
   renameSync(awayOf(site), site.volume);
   return true;
@@ -105,4 +120,13 @@ function copyOf({ folder }: Site): string {
 
 function awayOf({ volume }: Site): string {
   return `${volume}.away`;
+}
+
+function attestationOf({ volume }: Site): string {
+  return attestationPath(volume);
+}
+
+/** The attestation that was in the store of another site when it was mounted. */
+function foreignOf({ folder }: Site): string {
+  return `${folder}.foreign`;
 }

@@ -180,10 +180,14 @@ export const STEPS = {
   'rotate keys': { weight: 1, play: async (world) => await world.rotateKeys() },
   /** Another volume is mounted in place of that of a site. */
   'mount another volume': {
-    weight: 1,
-    play: async (world, [pick, other]) => {
+    weight: 2,
+    play: async (world, [pick, other, restart]) => {
+      const site = siteOf(world, pick);
       world.expectFaults();
-      mountOther(siteOf(world, pick), siteOf(world, other));
+      mountOther(site, siteOf(world, other));
+      if (restart % 2 === 0) return;
+      await site.daemon.stop();
+      await site.daemon.start();
     },
   },
   'copy the store': { weight: 1, play: async (world, [pick]) => copyStore(siteOf(world, pick)) },

@@ -82,8 +82,9 @@ export class Translator {
   async rollBack(): Promise<void> {
     for (const [source, { accepted, allowed }] of this.#known)
       this.#learn(source, { accepted, allowed: new Set([...allowed, source]) });
+    const status = await this.#site.daemon.releaseStatus();
     await this.#site.daemon.control('localized-rollback');
-    this.#hasRolledBack = true;
+    this.#hasRolledBack = (status?.localized ?? null) !== null;
   }
 
   /** Lets the provider translate what is open: drafts, which are never published. */
