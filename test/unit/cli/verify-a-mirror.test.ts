@@ -96,7 +96,9 @@ describe('slipway verify --url', () => {
     ]);
     expect(found.without_release).toEqual([{ channel: 'localized', reason: 'the attestation names none' }]);
     const { out } = await verify('--url', mirror.url, '--keys', mirror.keyFile);
-    expect(out).toMatch(/localized: no release \(the attestation names none\)\n(?:not shown: .*\n)+all releases intact\n$/);
+    expect(out).toMatch(
+      /localized: no release \(the attestation names none\)\n(?:not shown: .*\n)+all releases intact\n$/,
+    );
   });
 
   it('says what a sound result does not show, and what would', async () => {
