@@ -22,7 +22,16 @@ export interface PartFilter {
 /** Largest catalog, and largest archive in an archive that is searched, in bytes. */
 const MAX_CATALOG_BYTES = 128 * 1024 * 1024;
 
-const CATALOG_FORMATS: ReadonlySet<SniffedFormat> = new Set(['json', 'csv', 'tsv', 'text', 'unknown']);
+/** Formats that state no figures of other files: programs, pictures, databases and compressed files. Any other file can be a catalog. */
+const NO_CATALOGS: ReadonlySet<SniffedFormat> = new Set([
+  'unity',
+  'serialized',
+  'zip',
+  'xlsx',
+  'sqlite',
+  'gzip',
+  'binary',
+]);
 /** The names of catalogs in archives. To read the bytes of every entry would mean to decompress all of them. */
 const CATALOG_ENTRY =
   /\.(?:json|csv|tsv|txt|xml|ya?ml|bytes|bin|dat|list|lst|hash|manifest|md5|sha\d+|crc\d*)$|(?:^|\/)[^./]+$/i;
@@ -51,8 +60,7 @@ export function* catalogParts(
     const place = { path: pathOf(destination, entry), destination, entries };
     const kind = containerKind(source, place.path);
     if (kind === null) {
-      const isCandidate =
-        CATALOG_FORMATS.has(formatOf(source, place.path)) || filter.isCatalogName(place.path);
+      const isCandidate = !NO_CATALOGS.has(formatOf(source, place.path)) || filter.isCatalogName(place.path);
       if (isCandidate && source.size <= MAX_CATALOG_BYTES) {
         yield { ...place, read: () => source.read(0, source.size) };
       }

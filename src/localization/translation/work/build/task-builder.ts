@@ -175,7 +175,7 @@ function progressOf(row: Row): BuildProgress {
     buildId: Number(row['build_id']),
     releaseId: String(row['release_id']),
     generation: Number(row['generation']),
-    comparedUntil: String(row['compared_until']),
+    comparedUntil: String(row['compared_until'] ?? ''),
     isComplete: row['is_compared'] === 1,
     isCurrent: row['state'] === 'current',
   };

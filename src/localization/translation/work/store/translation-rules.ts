@@ -63,7 +63,7 @@ export const TRANSLATION_RULES: TableRules = {
     target_language: LANGUAGE,
     state: oneOf(['building', 'current', 'superseded', 'dropped']),
     release_since: nullable(POSITIVE),
-    compared_until: FREE_TEXT,
+    compared_until: nullable(PATH),
     is_compared: FLAG,
     cleaned_until: COUNT,
     is_clean: FLAG,

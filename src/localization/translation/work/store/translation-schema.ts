@@ -46,7 +46,7 @@ CREATE TABLE build (
   target_language TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('building', 'current', 'superseded', 'dropped')),
   release_since INTEGER,
-  compared_until TEXT NOT NULL DEFAULT '',
+  compared_until TEXT,
   is_compared INTEGER NOT NULL DEFAULT 0,
   cleaned_until INTEGER NOT NULL DEFAULT 0,
   is_clean INTEGER NOT NULL DEFAULT 0,
