@@ -53,7 +53,7 @@ test-busy: ## Runs unit and integration beside four busy programs, then with hal
 	@$(dev_tools) && exec node scripts/test-busy.ts $(STAGES)
 
 .PHONY: simulate
-simulate: ## Plays a simulation of a whole system, and leaves out the steps that a failure does not need: make simulate SEED=1 [STEPS=60]
+simulate: ## Plays a simulation of a whole system from a seed: make simulate SEED=1 [STEPS=60]
 	@$(dev_tools) && exec node scripts/simulate.ts "$(SEED)" $(STEPS)
 
 .PHONY: coverage

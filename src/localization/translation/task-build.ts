@@ -86,7 +86,7 @@ async function runTaskBuild(
   }
   throw new TaskError(
     'text_not_indexed',
-    `the index changed ${MAX_RESTARTS} times while the tasks were built; run "slipway ctl schedule run" for task-build when parsing has ended`,
+    `the index changed ${MAX_RESTARTS} times while the tasks were built; they are built again after the next parse run`,
   );
 }
 
