@@ -89,13 +89,14 @@ kept only for exactly the text that it was made for.
 
 ${table(['Tier', 'The unit has', ...carriedStates().map((state) => `\`${state}\` becomes`)], Object.keys(TIERS).map(tierRow))}
 
-A target of the tier \`new\` is not used. The Translation Memory may know the text.
+A target of the tier \`new\` is not used. The Translation Memory may know the text. A unit that comes back, with the text that it had,
+after releases without it gets its own target again, as with \`unique\`.
 
 ## Tasks
 
 A task is one container. It stays with its id as long as the container has the same units in the same order, also over releases; a
 changed one gets a new task. \`release_id\` is the newest release that a task belongs to. The filter \`release_id\` gives the tasks
-that a release had; those that were replaced are kept for ten releases. The status of a task follows from its units, unless someone set one. The first that fits counts:
+that a release had; those that were replaced are kept for the next ten releases that replace any. The status of a task follows from its units, unless someone set one. The first that fits counts:
 \`published\`, \`failed\`, \`skipped\` or \`superseded\` as they were set, \`blocked\`, \`in_progress\` while a worker has a lease, the
 \`pending\` or \`in_progress\` that someone asked for, and then what the units say. A task of which workers gave up some units is
 \`in_progress\`, with the \`worker_status\` \`failed\`.

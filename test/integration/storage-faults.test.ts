@@ -423,7 +423,7 @@ describe.skipIf(!canMount())('a publish of translations', () => {
     fill(folder);
     const container = {
       destination: 'a.json',
-      contentKey: null,
+      contentKey: Buffer.alloc(16),
       blake3: Buffer.alloc(32),
       bytes: 1,
       rulesDigest: Buffer.alloc(32),

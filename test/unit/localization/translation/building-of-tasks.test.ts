@@ -8,7 +8,13 @@ import { callOf, implementJob } from '../../../../src/engine/tasks/job.ts';
 import { createTaskBuild } from '../../../../src/localization/translation/task-build.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
-import { indexRelease, type ModelFile } from '../../../support/index-release.ts';
+import {
+  finishSteps,
+  indexRelease,
+  parseFile,
+  releaseOf,
+  type ModelFile,
+} from '../../../support/index-release.ts';
 import { createTestEngine, type TestEngine } from '../../../support/task-engine.ts';
 import {
   buildTasks,
@@ -618,6 +624,63 @@ describe('tasks of files that did not change', () => {
       maxBytes: 100_000,
     });
     expect(shown.items.map(({ carried_by }) => carried_by)).toEqual(['same', 'same', 'same', null]);
+  });
+
+  it('give a unit that comes back the target that it had, at most as translated', () => {
+    const work = openTestWork();
+    const files = [unit('a', 'one'), unit('b', 'two')];
+    indexRelease(work.index, 'r1', [file(['x', 'five']), ...files]);
+    buildTasks(work, 10);
+    review(work, 11);
+    indexRelease(work.index, 'r2', files);
+    expect(buildTasks(work, 20)).toMatchObject({ tasks: 2, superseded: 1 });
+    indexRelease(work.index, 'r1', [file(['x', 'five']), ...files]);
+    expect(buildTasks(work, 30)).toMatchObject({ tasks: 3, superseded: 0, carried: { unique: 1 } });
+    const states = `SELECT destination, state FROM target JOIN task_unit USING (unit_id) JOIN task USING (task_seq)
+      WHERE is_visible = 1 AND status <> 'superseded' ORDER BY destination`;
+    expect(rowsOf(work.database, states)).toEqual([
+      { destination: 'a', state: 'proofread' },
+      { destination: 'a.json', state: 'translated' },
+      { destination: 'b', state: 'proofread' },
+    ]);
+  });
+
+  it('stay one by one in an archive of which an entry changed', () => {
+    const work = openTestWork();
+    const archive = (text: string): ModelFile => ({
+      destination: 'b.zip',
+      leaves: [
+        { archiveEntry: 'x', units: [['1', 'a']] },
+        { archiveEntry: 'y', units: [['2', text]] },
+      ],
+    });
+    const entries = (): unknown[] =>
+      work
+        .tasks({ offset: 0, limit: 10 })
+        .items.filter(({ status }) => status !== 'superseded')
+        .map((task) => [task.archive_entry, task.task_id])
+        .toSorted();
+    indexRelease(work.index, 'r1', [archive('b')]);
+    buildTasks(work, 10);
+    const before = entries() as string[][];
+    indexRelease(work.index, 'r2', [archive('c')]);
+    // A page ends within the archive.
+    expect(buildTasks(work, 20, 1)).toMatchObject({ tasks: 2, units: 2, superseded: 1 });
+    const after = entries() as string[][];
+    expect(after[0]).toEqual(before[0]);
+    expect(after[1]?.[0]).toBe('y');
+    expect(after[1]?.[1]).not.toBe(before[1]?.[1]);
+  });
+
+  it('are made again when another parse run reads other units from the same bytes', () => {
+    const work = openTestWork();
+    const one = file(['a', 'one']);
+    indexRelease(work.index, 'r1', [one]);
+    buildTasks(work, 10);
+    const { indexId } = work.index.begin(releaseOf('r1', [one]));
+    parseFile(work.index, indexId, 0, file(['other id', 'one']));
+    finishSteps(work.index.complete(indexId));
+    expect(buildTasks(work, 20)).toMatchObject({ tasks: 1, superseded: 1 });
   });
 
   it('cost nothing: a build writes rows in proportion to what changed', () => {

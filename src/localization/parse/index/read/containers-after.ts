@@ -7,7 +7,7 @@ export interface ContainerText {
   readonly destination: string;
   readonly units: number;
   /** See {@link contentKeyOf}. */
-  readonly contentKey: Uint8Array | null;
+  readonly contentKey: Uint8Array;
 }
 
 export interface ContainersAfter {
@@ -50,22 +50,20 @@ export function createContainersAfterReader(database: Database): ReadContainersA
 
 /** The columns of `container` and `content` that {@link contentKeyOf} reads. */
 export const CONTENT_KEY_COLUMNS =
-  'container.blake3, container.destination_key, container.rules_digest, parser_version, is_reusable';
+  'content_id, container.blake3, container.destination_key, container.rules_digest, parser_version';
 
 const KEY_BYTES = 16;
 
 /**
- * The key of what a file gave. Files with one key have the same units with the same ids, in every release.
- *
- * @returns `null` for a file that could not be read to its end: another parse run may give other units
+ * The key of what a parse run read from a file. Files with one key have the same units with the same ids, in every release. A file
+ * that is parsed again gets another key. The digests are for an index that was lost and built again, which counts from 1.
  */
-export function contentKeyOf(row: Record<string, unknown>): Uint8Array | null {
-  if (row['is_reusable'] !== 1) return null;
+export function contentKeyOf(row: Record<string, unknown>): Uint8Array {
   const [blake3, rules] = [row['blake3'] as Uint8Array, row['rules_digest'] as Uint8Array];
   return createHash('sha256')
     .update(blake3)
     .update(rules)
-    .update(JSON.stringify([row['destination_key'], row['parser_version']]))
+    .update(JSON.stringify([row['content_id'], row['destination_key'], row['parser_version']]))
     .digest()
     .subarray(0, KEY_BYTES);
 }

@@ -49,7 +49,7 @@ export interface IndexedContainer {
   readonly bytes: number;
   readonly rulesDigest: Uint8Array;
   readonly parserVersion: string;
-  readonly contentKey: Uint8Array | null;
+  readonly contentKey: Uint8Array;
 }
 
 export interface UnitsAfter {
@@ -76,10 +76,11 @@ export function createUnitsAfterReader(
   reader: ContentReader,
   readCarried: ReadCarried,
 ): ReadUnitsAfter {
-  const nextFile = database.prepare(`SELECT position, destination, content_id, units, parse_status, bytes,
+  // SQLite compares the names, by which it sorts. As a condition, it would read all files behind the last one.
+  const nextFile =
+    database.prepare(`SELECT position, destination, units, parse_status, bytes, destination > ?4 AS is_beyond,
     ${CONTENT_KEY_COLUMNS} FROM container JOIN content USING (content_id)
-    WHERE index_id = ?1 AND destination >= ?2 AND destination <= coalesce(?4, destination)
-    AND units > iif(destination = ?2, ?3, 0) ORDER BY destination LIMIT 1`);
+    WHERE index_id = ?1 AND destination >= ?2 AND units > iif(destination = ?2, ?3, 0) ORDER BY destination LIMIT 1`);
   return ({ from, limit, maxCharacters, lastDestination = null }) => {
     const index = readReportedIndex(database);
     if (index === null) return NOTHING_INDEXED;
@@ -89,7 +90,7 @@ export function createUnitsAfterReader(
     let place: UnitPlace | null = from;
     while (place !== null && items.length < limit && characters < maxCharacters) {
       const row = nextFile.get(index.indexId, place.destination, place.ordinal, lastDestination);
-      if (row === undefined) {
+      if (row === undefined || row['is_beyond'] === 1) {
         place = null;
         break;
       }

@@ -3,7 +3,7 @@ import type { Work } from '../store/work.ts';
 /** Units, and tasks, that one step of the cleanup deletes. */
 const STEP_ROWS = 2000;
 const STEP_TASKS = 200;
-/** Superseded builds whose tasks stay in the report. */
+/** Superseded builds with tasks, those of which stay in the report. */
 const KEPT_BUILDS = 10;
 
 const NEXT_BUILD = `SELECT build_id, cleaned_until FROM build
@@ -14,7 +14,7 @@ const DROP_HIDDEN = `DELETE FROM task WHERE task_seq IN
   (SELECT task_seq FROM task WHERE build_id = ? AND is_visible = 0 LIMIT ${STEP_TASKS})`;
 const DROP_OLD = `DELETE FROM task WHERE task_seq IN
   (SELECT task_seq FROM task WHERE build_id IN (SELECT build_id FROM build WHERE state = 'superseded' AND is_clean = 1
-    ORDER BY build_id DESC LIMIT -1 OFFSET ${KEPT_BUILDS}) LIMIT ${STEP_TASKS})`;
+    AND EXISTS (SELECT 1 FROM task AS left_over WHERE left_over.build_id = build.build_id) ORDER BY build_id DESC LIMIT -1 OFFSET ${KEPT_BUILDS}) LIMIT ${STEP_TASKS})`;
 
 /**
  * Deletes a bounded part of what superseded builds left: units and chunks of all of them, and the tasks of all but the newest ones.

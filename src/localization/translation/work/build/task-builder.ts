@@ -55,7 +55,8 @@ export function beginBuild(work: Work, { releaseId, generation }: BuiltFor): Bui
 const COMPARED_TASKS = `SELECT task_seq, build_id, destination, content_key,
   untranslated + draft + translated + proofread + blocked + stale AS units FROM task
   WHERE build_id IN (:build, (SELECT build_id FROM build WHERE target_language = :language AND state = 'current'))
-  AND (build_id = :build OR is_visible = 1) AND destination > :after AND destination <= coalesce(:up_to, destination)`;
+  AND (build_id = :build OR is_visible = 1) AND destination > :after`;
+const COMPARED_UP_TO = `${COMPARED_TASKS} AND destination <= :up_to`;
 
 /**
  * Compares a page of files with the current tasks, and notes the tasks that leave.
@@ -72,13 +73,16 @@ export function compareFiles(
     const kept = new Set<string>();
     const grown = new Map<string, number>();
     const query = { build: buildId, language: work.targetLanguage, after: build.comparedUntil };
-    for (const row of work.sql(COMPARED_TASKS).all({ ...query, up_to: page.next })) {
+    const tasks =
+      page.next === null
+        ? work.sql(COMPARED_TASKS).all(query)
+        : work.sql(COMPARED_UP_TO).all({ ...query, up_to: page.next });
+    for (const row of tasks) {
       const destination = String(row['destination']);
-      const stored = row['content_key'] as Uint8Array | null;
-      const contentKey = files.get(destination)?.contentKey ?? null;
+      const contentKey = files.get(destination)?.contentKey;
       if (row['build_id'] === buildId) {
         grown.set(destination, (grown.get(destination) ?? 0) + Number(row['units']));
-      } else if (stored !== null && contentKey !== null && sameBytes(stored, contentKey)) {
+      } else if (contentKey !== undefined && sameBytes(row['content_key'] as Uint8Array, contentKey)) {
         kept.add(destination);
       } else {
         work.sql('UPDATE task SET leaves_in = ? WHERE task_seq = ?').run(buildId, Number(row['task_seq']));

@@ -62,7 +62,7 @@ export function addPage(work: Work, build: GrowingBuild, { items, files }: Units
     const { tier, from, isSettled, shown } = originOf(work, build, unit, own);
     const repetition = repetitionDigest(unit);
     const key = JSON.stringify([unit.destination, unit.archiveEntry]);
-    const task = tasks.get(key) ?? taskOf(work, build, unit, keys.get(unit.destination) ?? null);
+    const task = tasks.get(key) ?? taskOf(work, build, unit, keys.get(unit.destination));
     tasks.set(key, task);
     const number = countUnit(task, unit, repetition, own?.state ?? 'untranslated', shown.tier);
     work
@@ -122,8 +122,9 @@ function taskOf(
   work: Work,
   { buildId }: GrowingBuild,
   unit: IndexedUnit,
-  contentKey: Uint8Array | null,
+  contentKey: Uint8Array | undefined,
 ): GrowingTask {
+  if (contentKey === undefined) throw new Error(`the page does not name the file ${unit.destination}`);
   const { destination, archiveEntry, format, parseStatus } = unit;
   const none = { states: noUnits(), chunks: new Map<number, number>() };
   const found = work
@@ -186,7 +187,10 @@ function originOf(
   const fits = stored !== null && sameBytes(stored.sourceDigest, sourceDigest);
   const indexed: Origin = { tier: carriedBy?.tier ?? 'new', from: carriedBy?.unitId ?? null };
   // Without the tiers between exactly these two releases, only an equal id can say what a unit follows.
-  const followed = followsTiers ? indexed : { tier: ownTier(stored !== null, fits), from: unitId };
+  // A unit that comes back after releases without it has a target of its own, for exactly this text.
+  const comesBack = carriedBy === null && live === null && fits;
+  const byIndex: Origin = comesBack ? { tier: 'unique', from: unitId } : indexed;
+  const followed = followsTiers ? byIndex : { tier: ownTier(stored !== null, fits), from: unitId };
   const { tier } = followed;
   const keepsOwn = tier === 'same' && (own === null || (fits && own.state !== 'stale'));
   const isSettled = keepsOwn || (tier === 'new' && stored === null);

@@ -56,7 +56,7 @@ export function countTasks(work: Work): Record<string, number> {
   return Object.fromEntries(rows.map((row) => [String(row['status']), Number(row['count'])]));
 }
 
-const BUILDS = `SELECT build_id, (SELECT build_id FROM build AS current WHERE current.state = 'current'
+const BUILDS = `SELECT build_id, target_language, (SELECT build_id FROM build AS current WHERE current.state = 'current'
     AND current.target_language = build.target_language) AS current_id FROM build
   WHERE release_id = ? AND state IN ('current', 'superseded')`;
 
@@ -72,13 +72,13 @@ function isOfRelease(
   const parts = database
     .prepare(BUILDS)
     .all(releaseId)
-    .map(({ build_id: buildId = null, current_id: currentId = null }) => {
+    .map(({ build_id: buildId = null, current_id: currentId = null, target_language: language = null }) => {
       if (buildId === currentId) {
         values.push(buildId);
         return 'build_id = ?';
       }
-      values.push(buildId, buildId, currentId);
-      return 'made_in < ? AND (build_id >= ? OR build_id = ?)';
+      values.push(language, buildId, buildId, currentId);
+      return 'target_language = ? AND made_in < ? AND (build_id >= ? OR build_id = ?)';
     });
   return { sql: parts.length === 0 ? '0' : `(${parts.join(' OR ')})`, values };
 }

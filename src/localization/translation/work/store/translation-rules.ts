@@ -79,7 +79,7 @@ export const TRANSLATION_RULES: TableRules = {
     build_id: POSITIVE,
     made_in: POSITIVE,
     leaves_in: nullable(POSITIVE),
-    content_key: nullable(CONTENT_KEY),
+    content_key: CONTENT_KEY,
     target_language: LANGUAGE,
     destination: PATH,
     archive_entry: nullable(FREE_TEXT),

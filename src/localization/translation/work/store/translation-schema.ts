@@ -10,7 +10,7 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
  *
  * `task` is one container, `task_unit` its units in order, and `chunk` the runs of units that workers lease. `task.made_in` is the
  * build in which a task grew, `leaves_in` the one that will take it out of the current build, and `content_key` the content of its
- * file; NULL for a content that another parse run may give otherwise. `build.release_since` is the first build of the current
+ * file. `build.release_since` is the first build of the current
  * release: how a unit follows the release before (`tier`, `carried_from`) counts for tasks that were made since. `carried` names the
  * units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse
  * index.
@@ -65,7 +65,7 @@ CREATE TABLE task (
   build_id INTEGER NOT NULL REFERENCES build,
   made_in INTEGER NOT NULL REFERENCES build,
   leaves_in INTEGER REFERENCES build,
-  content_key BLOB,
+  content_key BLOB NOT NULL,
   target_language TEXT NOT NULL,
   destination TEXT NOT NULL,
   archive_entry TEXT,
