@@ -431,7 +431,7 @@ describe('/v1/distribution', () => {
     expect(found.map((each) => each?.length)).toEqual(
       all.map(([from, to], at) => (at < 4 || from === to ? to.length - from.length : undefined)),
     );
-    const kept = [];
+    const kept: unknown[] = [];
     for (const pair of pairs) kept.push(...(await ask([pair])));
     expect(pairs.filter((_, at) => kept[at] !== null).length).toBeGreaterThan(32);
     for (const [at, pair] of pairs.entries()) expect((await ask([pair]))[0]).toBe(kept[at]);

@@ -1,3 +1,4 @@
+import { instant } from '../../../domain/instant.ts';
 import type { AcceptedMirror } from './accept-mirror.ts';
 import type { MirroredRelease, MirrorReport } from './mirror-report.ts';
 
@@ -29,8 +30,4 @@ export function notShownBy({ mirror, mode, releases, isCurrent }: SoundCheck): s
     );
   }
   return texts;
-}
-
-function instant(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
 }
