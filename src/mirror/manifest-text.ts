@@ -4,9 +4,8 @@ import {
   type ManifestEntry,
   type ManifestHeader,
 } from '../domain/release/manifest.ts';
-import type { Result } from '../domain/result.ts';
 import { linesOf } from './bundle/blob-reader.ts';
-import { BundleError } from './bundle/bundle-error.ts';
+import { accept } from './bundle/bundle-error.ts';
 
 interface ManifestText {
   readonly header: ManifestHeader;
@@ -40,9 +39,4 @@ async function* readPages(
     page.map((line) => accept(parseManifestEntry(line), label));
   yield entries(first);
   for await (const page of lines) yield entries(page);
-}
-
-function accept<T>(parsed: Result<T, string>, label: string): T {
-  if (parsed.ok) return parsed.value;
-  throw new BundleError(`${label}: ${parsed.error}`);
 }

@@ -123,7 +123,7 @@ function assembleOperator(
   const userAgent = `slipway-operator/${options.version}`;
   const client = createServerClient(config.pods.timeoutMs, userAgent);
   const permissions = new MissingPermissions(logger);
-  const evidence = createPodHealthCache({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
+  const health = createPodHealthCache({ client, clock, staleMs: config.pods.staleSeconds * 1000 });
   const tokens = createAdminTokens({ secrets: connection.api(CoreV1Api), call, permissions, clock });
   const awaited = new Set(['caches', ...(config.election.enabled ? ['election'] : [])]);
   const startWithout = (reason: string): void => {
@@ -165,7 +165,7 @@ function assembleOperator(
   const edges: EdgesOf = (channel) => edgesOfServer(view, channel, host);
   const timeoutMs = config.reconcile.finalizeSeconds * 1000;
   const cleaner = createScheduleCleaner({ client, leadership, writer, tokens, pods, clock, timeoutMs });
-  const observed = { view, pods, edges, evidence, tokens };
+  const observed = { view, pods, edges, health, tokens };
   const reconciler = createReconciler({ ...observed, client, leadership, writer, cleaner, clock, logger });
   const queue = createReconcileQueue(config, options, reconciler, metrics);
   return {
@@ -187,7 +187,7 @@ function assembleOperator(
       ];
     },
     sweep: () => {
-      for (const each of [evidence, tokens, cleaner]) each.sweep();
+      for (const each of [health, tokens, cleaner]) each.sweep();
     },
   };
 }

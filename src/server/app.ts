@@ -20,7 +20,7 @@ import { splitTarget, withPlainHost, type RequestTarget } from './http/request-t
 import type { TokenVerifier } from './http/token-verifier.ts';
 
 interface ServerAppOptions {
-  readonly cdn: BytePathHandler;
+  readonly bytePath: BytePathHandler;
   readonly cdnHost: string;
   /** The router of each surface, in the order in which they are asked. */
   readonly surfaces: readonly Router[];
@@ -129,7 +129,7 @@ function logFailure(
 }
 
 async function sendBytes(
-  { cdn, tokens }: ServerAppOptions,
+  { bytePath, tokens }: ServerAppOptions,
   { request, response }: Exchange,
   context: RequestContext,
 ): Promise<void> {
@@ -143,7 +143,7 @@ async function sendBytes(
       return;
     }
   }
-  cdn.handle(request, response, text);
+  bytePath.handle(request, response, text);
 }
 
 function createExpress(surfaces: readonly Router[]): Express {

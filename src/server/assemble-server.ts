@@ -20,7 +20,7 @@ import type { DaemonProxy } from './admin/daemon-proxy.ts';
 import { createServerChecks } from './admin/server-checks.ts';
 import { CDN_ROUTE, createServerApp } from './app.ts';
 import { createBytePathHandler, type BytePathHandler } from './bytes/byte-path-handler.ts';
-import { DEFAULT_CDN_LIMITS } from './bytes/byte-path-limits.ts';
+import { DEFAULT_BYTE_PATH_LIMITS } from './bytes/byte-path-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 import { tokenSources } from './config/token-sources.ts';
 import { findWeakSecrets } from './config/weak-secrets.ts';
@@ -81,7 +81,7 @@ interface ServerState {
 /** A server before it runs. */
 export interface AssembledServer extends ServerState {
   readonly listener: RequestListener;
-  readonly cdn: BytePathHandler;
+  readonly bytePath: BytePathHandler;
   /** Puts the fast path in front of the server that runs the listener; returns `null` if it is switched off. */
   readonly installFastPath: (server: Server, connections: Connections) => FastPath | null;
 }
@@ -100,7 +100,7 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
   const cors = createCors(config.cors.origins);
   const tokens = assembleTokens(config, parts);
   const publicTokens = config.auth.public === 'token' ? tokens : null;
-  const cdn = createBytePathHandler({
+  const bytePath = createBytePathHandler({
     serving,
     root: config.snapshot.root,
     cdnHost: config.cdn.host,
@@ -111,7 +111,7 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
     registry,
     clock,
     ...ids,
-    limits: { ...DEFAULT_CDN_LIMITS, blockCacheBytes: config.cache.blockBytes },
+    limits: { ...DEFAULT_BYTE_PATH_LIMITS, blockCacheBytes: config.cache.blockBytes },
   });
   const record = createRequestRecorder({
     logger,
@@ -120,7 +120,7 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
     busyRoutes: new Set([CDN_ROUTE, ...PROBE_ROUTES]),
   });
   const listener = createServerApp({
-    cdn,
+    bytePath,
     cdnHost: config.cdn.host,
     surfaces: [
       createConsoleRouter(parts.consoleFiles),
@@ -137,13 +137,13 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
   return {
     ...state,
     listener,
-    cdn,
+    bytePath,
     installFastPath: (server, connections) =>
       // If public routes require a token, every request needs the full server.
       config.fastPath.enabled && publicTokens === null
         ? installFastPath(server, {
             serving,
-            cdn: cdn.parts,
+            bytePath: bytePath.parts,
             clock,
             record,
             route: CDN_ROUTE,

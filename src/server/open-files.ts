@@ -1,5 +1,5 @@
 import type { OpenFilesNeed } from '../platform/process/open-files.ts';
-import { DEFAULT_CDN_LIMITS } from './bytes/byte-path-limits.ts';
+import { DEFAULT_BYTE_PATH_LIMITS } from './bytes/byte-path-limits.ts';
 import type { ServerConfiguration } from './config/config.ts';
 
 /** The ports, the daemon, the log, the manifest, and a few clients. */
@@ -16,6 +16,6 @@ export function serverOpenFiles({ limits, verification, workers }: ServerConfigu
       minimum +
       Math.ceil(limits.maxConnections / workers) +
       limits.revalidations +
-      DEFAULT_CDN_LIMITS.openDescriptors,
+      DEFAULT_BYTE_PATH_LIMITS.openDescriptors,
   };
 }

@@ -73,9 +73,11 @@ export async function startServer(
   const parts = await openParts(config, deps, isFirst);
   const { registry, pool } = parts;
   const server = assembleServer(config, parts);
-  const { room, cdn, history } = server;
+  const { room, bytePath, history } = server;
   const { serving, refresher } = room;
-  const scrub = isFirst ? createServerScrub(config, parts, { serving, inFlight: cdn.parts.budget }) : null;
+  const scrub = isFirst
+    ? createServerScrub(config, parts, { serving, inFlight: bytePath.parts.budget })
+    : null;
   if (isFirst) startReports(parts, server, lifecycle);
   lifecycle.onShutdown('history', async () => await history.loop.stop());
   history.loop.start();
@@ -100,7 +102,7 @@ export async function startServer(
   registerConnectionMetrics(registry, listening.connections);
   // The part registered last ends first.
   lifecycle.onShutdown('verification', async () => {
-    cdn.close();
+    bytePath.close();
     await pool.close();
   });
   lifecycle.onShutdown('refresh', async () => {

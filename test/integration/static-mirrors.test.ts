@@ -44,7 +44,11 @@ it.skipIf(!CAN_RUN)(
     await writeReleaseTree(folder, { id: '', files: FILES, serverInfo: { ConnectionGroups: [] } });
     await rm(join(folder, 'release.json'));
     const site = await startStaticSite(folder);
-    const origin = await startSystem({ upstream: { kind: 'manifest', manifest: { url: `${site}/` } } });
+    const origin = await startSystem({
+      upstream: { kind: 'manifest', manifest: { url: `${site}/` } },
+      // The mirror is checked without its origin, too, and keeps the attestation of its export.
+      daemon: { attestation: { ttlSeconds: 86_400 } },
+    });
     await until(async () => {
       const { failure_code: code, failure_reason: reason } = await origin.run('sync');
       return code === 'upstream_not_found' && reason?.includes('write it with slipway manifest DIR') === true;

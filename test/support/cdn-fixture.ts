@@ -13,7 +13,7 @@ import { systemClock, type Clock } from '../../src/platform/process/clock.ts';
 import { blake3Hex } from '../../src/platform/hashing/blake3.ts';
 import { createLogger, createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { createBytePathHandler, type BytePathHandler } from '../../src/server/bytes/byte-path-handler.ts';
-import { DEFAULT_CDN_LIMITS, type BytePathLimits } from '../../src/server/bytes/byte-path-limits.ts';
+import { DEFAULT_BYTE_PATH_LIMITS, type BytePathLimits } from '../../src/server/bytes/byte-path-limits.ts';
 import { createObjectSource, type ObjectSource } from '../../src/snapshot/objects/object-source.ts';
 import { blockListPath, objectPath } from '../../src/snapshot/volume/layout.ts';
 import { destinationOf, FakeServing, fakeRelease } from '../fakes/fake-serving.ts';
@@ -104,7 +104,7 @@ export async function startCdn(
     registry,
     clock: options.clock ?? systemClock,
     createRequestId: () => 'request-id-of-the-test',
-    limits: { ...DEFAULT_CDN_LIMITS, ...options.limits },
+    limits: { ...DEFAULT_BYTE_PATH_LIMITS, ...options.limits },
     source: {
       ...source,
       read: async (fd, start, memory) => {

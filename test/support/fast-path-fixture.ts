@@ -58,7 +58,7 @@ export async function startFronted(
   const fastPath = options.fast
     ? installFastPath(server, {
         serving: cdn.serving,
-        cdn: cdn.handler.parts,
+        bytePath: cdn.handler.parts,
         clock: systemClock,
         record: (finished) => fast.push(finished),
         route: 'bytes',

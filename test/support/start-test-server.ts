@@ -112,7 +112,7 @@ export async function startTestServer(
     await parts.room.stop();
     proxy.close();
     await client.close();
-    parts.cdn.close();
+    parts.bytePath.close();
     await listening.close(AbortSignal.abort());
     await pool.close();
     registry.clear();

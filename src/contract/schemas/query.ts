@@ -58,7 +58,7 @@ export const DistributionQuery = z.object({
     .regex(/^blake3:[0-9a-f]{64}$/, 'must be a snapshot id: "blake3:" and 64 lower-case hexadecimal digits')
     .meta({
       description:
-        'The id of a snapshot: only what differs from it, if the server still has it and the difference is small; otherwise all entries. Ignored with `destination`.',
+        'The id of a snapshot: only what differs from it, if the server still has it, the difference is small and few others are being computed; otherwise all entries. Ignored with `destination`.',
     })
     .optional(),
   offset,

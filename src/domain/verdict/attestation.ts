@@ -99,6 +99,9 @@ export interface VerifiedAttestation {
 /** How far in the future `issued_at` may lie, in seconds. */
 export const CLOCK_SKEW_SECONDS = 60;
 
+/** Attestations that a daemon signs while one is valid: it renews each after a third of its validity. */
+export const RENEWALS_PER_VALIDITY = 3;
+
 /**
  * Whether a recorded time lies in the future, so that the clock is wrong now or was wrong then. Its age is not known, so it never
  * counts as recent.

@@ -11,11 +11,10 @@ import {
   type ObjectListHeader,
 } from '../../contract/formats/bundle-format.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
-import type { Result } from '../../domain/result.ts';
 import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { checkedBlob, linesOf, readBlob, type BlobReader } from './blob-reader.ts';
 import { readManifestText } from '../manifest-text.ts';
-import { BundleError } from './bundle-error.ts';
+import { accept, BundleError } from './bundle-error.ts';
 
 /** A bundle whose lists were read and have the digests that its image manifest names. Its signature was not looked at. */
 export interface Bundle {
@@ -147,9 +146,4 @@ export async function* readBundledObject(
   if (id < 0) throw new BundleError(`${reader.label} does not hold object ${blake3}`);
   for (const range of packRanges(bundle, id, start))
     yield* reader.read(range.pack, range.start, range.end, signal);
-}
-
-function accept<T>(parsed: Result<T, string>, label: string): T {
-  if (parsed.ok) return parsed.value;
-  throw new BundleError(`${label}: ${parsed.error}`);
 }

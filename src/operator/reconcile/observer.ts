@@ -39,7 +39,7 @@ export interface ObserverOptions {
   readonly view: ClusterView;
   readonly pods: PodsOf;
   readonly edges: EdgesOf;
-  readonly evidence: PodHealthCache;
+  readonly health: PodHealthCache;
   readonly tokens: AdminTokens;
   readonly client: ServerClient;
   readonly leadership: Leadership;
@@ -63,7 +63,7 @@ async function observeOrigin(
   channel: ReleaseChannel,
   requestedAt: string | null,
 ): Promise<Omit<Observation, 'edges'>> {
-  const { evidence, tokens, view } = options;
+  const { health, tokens, view } = options;
   const found = options.pods(channel);
   if (!found.ok) {
     const { error } = found;
@@ -74,8 +74,8 @@ async function observeOrigin(
   const leaving = isUnready ? found.value.filter(({ endpoint }) => endpoint === 'draining') : [];
   const ref = { namespace: channel.namespace, ...channel.spec.adminTokenSecretRef };
   const [pods, draining, token] = await Promise.all([
-    evidence.ask(staying),
-    evidence.ask(leaving),
+    health.ask(staying),
+    health.ask(leaving),
     tokens.read(ref),
   ]);
   const obstacle = rivalObstacle(view, channel) ?? (token.ok ? null : token.error);
@@ -96,7 +96,7 @@ async function observeOrigin(
 
 /** Edges need no token: their health is public. */
 async function observeEdges(
-  { edges: edgesOf, evidence }: ObserverOptions,
+  { edges: edgesOf, health }: ObserverOptions,
   channel: ReleaseChannel,
 ): Promise<ObservedEdges | null> {
   const edges = edgesOf(channel);
@@ -105,7 +105,7 @@ async function observeEdges(
   return {
     count: staying.length,
     ready: staying.filter(({ endpoint }) => endpoint === 'ready').length,
-    asked: await evidence.ask(staying.slice(0, EDGES_MAX)),
+    asked: await health.ask(staying.slice(0, EDGES_MAX)),
   };
 }
 

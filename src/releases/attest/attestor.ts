@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
+import { RENEWALS_PER_VALIDITY, type AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { type Clock, unixSeconds } from '../../platform/process/clock.ts';
 import { pause } from '../../platform/process/pause.ts';
@@ -278,7 +278,7 @@ function createRenewal(
   storeLate: () => Promise<void>,
   renew: () => Promise<void>,
 ) {
-  const regularMs = (): number => (ttlSeconds() * 1000) / 3;
+  const regularMs = (): number => (ttlSeconds() * 1000) / RENEWALS_PER_VALIDITY;
   let dueAt = 0;
   let shiftMs = measureClockShift(clock);
 

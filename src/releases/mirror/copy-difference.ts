@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { compareDestinations } from '../../domain/release/destination.ts';
 import { DIFFERENCE_MAX_CHANGES, type ManifestChange } from '../../domain/release/manifest.ts';
 import type { SnapshotId } from '../../domain/release/digest.ts';
 import { namedReleases } from '../../domain/verdict/effective-attestation.ts';
@@ -12,8 +13,10 @@ import type {
 } from '../../mirror/attested-source.ts';
 import { MirrorError } from '../../mirror/mirror-error.ts';
 import { checkDescription } from '../../mirror/read-manifest.ts';
+import { messageOf } from '../../platform/errors.ts';
 import { identifyChanged } from '../../snapshot/manifest/changed-manifest.ts';
 import { SnapshotFault } from '../../snapshot/volume/snapshot-fault.ts';
+import { UpstreamError } from '../../upstream/upstream.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { contentPrefix } from '../records/content-digest.ts';
 import { entryRowOf } from '../records/entry-row.ts';
@@ -65,12 +68,10 @@ export async function askDifference(
       manifest: null,
     };
   } catch (error) {
-    const isUnusable = error instanceof MirrorError || error instanceof SnapshotFault;
-    if (!isUnusable || (error instanceof MirrorError && error.code === 'origin_not_distributable'))
-      throw error;
+    if (context.signal.aborted || !isOfDifference(error)) throw error;
     context.log(
       'warn',
-      `all entries are read, because the difference from a release here is of no use: ${error.message}`,
+      `all entries are read, because the difference from a release here is of no use: ${messageOf(error)}`,
       {
         channel: release.channel,
         release_id: release.attested.release_id,
@@ -81,12 +82,26 @@ export async function askDifference(
   }
 }
 
+/** An origin that has to make a difference can be too slow for that alone. */
+const FAILED_ANSWERS: ReadonlySet<string> = new Set([
+  'upstream_timeout',
+  'upstream_truncated',
+  'upstream_status',
+]);
+
+/** Whether all entries may be there where the difference is not. An origin that asks to wait is not asked again before. */
+function isOfDifference(error: unknown): boolean {
+  if (error instanceof MirrorError) return error.code !== 'origin_not_distributable';
+  if (error instanceof UpstreamError) return FAILED_ANSWERS.has(error.code) && error.retryAfterMs === null;
+  return error instanceof SnapshotFault;
+}
+
 /**
  * The release here from which another one probably differs least: one of its channel that is made for the same official release, then
  * the official release that it is made for, then any.
  */
 function basisOf(
-  { releases, catalogs }: MirrorParts,
+  { releases, catalogs, upstream }: MirrorParts,
   origin: HeldOrigin,
   { channel, attested: wanted }: SourceRelease,
 ): Basis | null {
@@ -99,8 +114,10 @@ function basisOf(
     if (held === null || !isKept(held)) return [];
     const { snapshot_id: snapshotId, revision_id: revisionId, verified_at: verifiedAt } = held;
     if (snapshotId !== attested.snapshot_id || revisionId === null || verifiedAt === null) return [];
-    // Its locators lead to this origin, by the path that the origin has now.
-    if (catalogs.get(revisionId)?.fingerprint !== fingerprintOf(origin, attested)) return [];
+    // Its locators lead to this origin, by the URL and the path that the origin has now.
+    const revision = catalogs.get(revisionId);
+    if (revision?.upstream_label !== upstream.attested.source.label) return [];
+    if (revision.fingerprint !== fingerprintOf(origin, attested)) return [];
     return [{ release: { channel: of, attested }, revisionId, snapshotId, verifiedAt }];
   });
   return found.toSorted((left, right) => rank(left.release) - rank(right.release))[0] ?? null;
@@ -132,6 +149,7 @@ async function copyDifference(
     answer.header,
     { root: parts.root, since: basis.snapshotId, changes },
     prefix,
+    context.signal,
   );
   if (found.snapshotId !== attested.snapshot_id) {
     throw new MirrorError(
@@ -159,6 +177,11 @@ async function copyDifference(
   };
 }
 
+/**
+ * Reads the changes. They must ascend: what the digest is made of skips one that comes too late, and the rows that are written do not.
+ *
+ * @throws MirrorError `origin_malformed`; UpstreamError
+ */
 async function readChanges(
   { total, changes: pages }: SourceDifference,
   context: TaskContext,
@@ -171,7 +194,16 @@ async function readChanges(
   bounded(total);
   for await (const page of pages) {
     context.signal.throwIfAborted();
-    changes.push(...page);
+    for (const change of page) {
+      const before = changes.at(-1);
+      if (before !== undefined && compareDestinations(before.destination, change.destination) >= 0) {
+        throw new MirrorError(
+          'origin_malformed',
+          `the change of ${JSON.stringify(change.destination)} follows that of ${JSON.stringify(before.destination)}`,
+        );
+      }
+      changes.push(change);
+    }
     bounded(changes.length);
     context.progress(changes.length, total, 'entries', 'catalog');
   }

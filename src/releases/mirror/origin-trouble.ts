@@ -1,5 +1,5 @@
 import { instant } from '../../domain/instant.ts';
-import type { AttestationStatement } from '../../domain/verdict/attestation.ts';
+import { RENEWALS_PER_VALIDITY, type AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
@@ -69,9 +69,6 @@ export function createFailedPolls(clock: Clock): FailedPolls {
   };
 }
 
-/** The part of its validity after which a daemon renews its attestation. */
-const RENEWED_AFTER = 1 / 3;
-
 /**
  * Warns of a limit that is shorter than the time between two attestations of the origin: the edge would stop serving in between.
  *
@@ -81,7 +78,7 @@ export function describeShortAge(
   maxAgeSeconds: number,
   { issued_at: issuedAt, expires_at: expiresAt }: AttestationStatement,
 ): string | null {
-  const renewal = Math.ceil((expiresAt - issuedAt) * RENEWED_AFTER);
+  const renewal = Math.ceil((expiresAt - issuedAt) / RENEWALS_PER_VALIDITY);
   if (maxAgeSeconds > renewal) return null;
   return (
     `maxAttestationAgeSeconds is ${maxAgeSeconds}, and the origin signs an attestation about every ${renewal} seconds, so this ` +

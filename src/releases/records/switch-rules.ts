@@ -39,7 +39,7 @@ export function planSwitch(
   const changes: PlannedChange[] = [];
   const releases = situation.releases.map((release): ReleaseRow => {
     const change: ReleaseChange = {
-      ...pointerChange(release, { channel, releaseId, outgoingId, since, nowSeconds }),
+      ...pointerChange(release, { channel, releaseId, outgoingId, since }),
       ...staleChange(release, { officialId, localizedId, nowSeconds }),
     };
     if (Object.keys(change).length === 0) return release;
@@ -87,7 +87,6 @@ function pointerChange(
     readonly releaseId: string;
     readonly outgoingId: string | null;
     readonly since: number;
-    readonly nowSeconds: number;
   },
 ): ReleaseChange {
   if (release.channel !== to.channel) return {};
@@ -102,7 +101,8 @@ function pointerChange(
   if (release.release_id !== to.outgoingId) return {};
   return {
     ...(release.state === 'damaged' ? {} : { state: 'superseded' as const }),
-    superseded_at: to.nowSeconds,
+    // The same time as that of the new one, also where that is later than now: it tells which release was replaced.
+    superseded_at: to.since,
     stale_since: null,
   };
 }

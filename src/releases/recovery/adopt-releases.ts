@@ -124,9 +124,8 @@ function rowOf(record: ReleaseRecord, revisionId: number | null, problem: Releas
     entry_count: record.manifest.entry_count,
     total_bytes: record.manifest.total_bytes,
     app_version: record.app_version ?? null,
-    // The next sync tells.
+    // The attestation says both of a release that it names, and the next sync of the current one.
     excluded_count: 0,
-    // The attestation names the document.
     ...documentColumns(null),
     created_at: record.created_at,
     published_at: record.created_at,

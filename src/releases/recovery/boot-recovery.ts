@@ -130,7 +130,7 @@ async function reconcile(parts: RecoveryParts): Promise<void> {
     'the attestation on the volume is newer than the database; the database is corrected',
   );
   attestor.continueFrom(earlier, found.payloadSha256);
-  adoptDocuments(parts, found.statement);
+  adoptSignedFacts(parts, found.statement);
   for (const channel of CHANNELS) {
     const attested = found.statement[channel];
     if (attested !== null) adoptPointer(parts, channel, attested);
@@ -150,10 +150,14 @@ function adoptAnnouncements({ releases, database }: RecoveryParts, statement: At
   });
 }
 
-function adoptDocuments({ releases }: RecoveryParts, statement: AttestationStatement): void {
+/** What the record of a release does not say, because it can change while the release stays. */
+function adoptSignedFacts({ releases }: RecoveryParts, statement: AttestationStatement): void {
   for (const { channel, release } of namedReleases(statement)) {
     if (releases.get(channel, release.release_id)?.snapshot_id !== release.snapshot_id) continue;
-    releases.update(channel, release.release_id, documentColumns(release.server_info));
+    releases.update(channel, release.release_id, {
+      ...documentColumns(release.server_info),
+      excluded_count: release.excluded_count ?? 0,
+    });
   }
 }
 

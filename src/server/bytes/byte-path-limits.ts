@@ -17,7 +17,7 @@ export interface BytePathLimits {
 }
 
 /** The default bounds. */
-export const DEFAULT_CDN_LIMITS: BytePathLimits = {
+export const DEFAULT_BYTE_PATH_LIMITS: BytePathLimits = {
   openDescriptors: 1024,
   blockCacheBytes: 512 * MEBIBYTE,
   inFlightBytes: 64 * MEBIBYTE,

@@ -27,7 +27,7 @@ type Kind = 'get' | 'head' | 'notModified';
 
 interface FastAnswersDependencies {
   readonly serving: Serving;
-  readonly cdn: BytePathParts;
+  readonly bytePath: BytePathParts;
   readonly clock: Clock;
   /** Milliseconds that an idle connection stays open; 0: no limit. */
   readonly keepAliveTimeoutMs: number;
@@ -60,7 +60,7 @@ export class FastAnswers {
 
   /** The entry of a request if it may be served now; otherwise `null`, and the full server must answer. */
   find({ target, origin }: FastHead): SelectedEntry | null {
-    const { serving, cdn, cors } = this.#dependencies;
+    const { serving, bytePath, cors } = this.#dependencies;
     if (origin !== undefined && cors.dependsOnOrigin) return null;
     const state = serving.state();
     if (state !== this.#state) {
@@ -72,7 +72,7 @@ export class FastAnswers {
     if (known !== undefined) return serving.servable(known.release).ok ? known : null;
     let selected: SelectedEntry;
     try {
-      selected = cdn.selector.select(target);
+      selected = bytePath.selector.select(target);
     } catch {
       // The full server finds the same problem and reports it.
       return null;
@@ -113,7 +113,7 @@ export class FastAnswers {
     const { size, blake3 } = entry.entry;
     // The object must be opened before an answer to HEAD or with an empty body; see keep().
     if (kind === 'head' || size === 0 || size > MAX_BODY_BYTES) return null;
-    const { cache, buffers } = this.#dependencies.cdn;
+    const { cache, buffers } = this.#dependencies.bytePath;
     const body = cache.get(blake3, 0);
     if (body === undefined) return null;
     const made = this.#make(entry, head, body);

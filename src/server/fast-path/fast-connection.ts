@@ -12,7 +12,7 @@ import { FAST_HEAD_BYTES, RequestHeadReader, type FastHead } from './request-hea
 /** Settings and collaborators that the connections of one fast path share. */
 export interface FastConnectionOptions {
   readonly answers: FastAnswers;
-  readonly cdn: BytePathParts;
+  readonly bytePath: BytePathParts;
   readonly clock: Clock;
   /** Milliseconds that a client has for its first byte. */
   readonly headersTimeoutMs: number;
@@ -85,7 +85,7 @@ export class FastConnection {
   }
 
   #sendReady(head: FastHead, { release }: SelectedEntry, ready: ReadyAnswer): void {
-    const { metrics, drainWatch } = this.#options.cdn;
+    const { metrics, drainWatch } = this.#options.bytePath;
     const response = this.#begin(head);
     metrics.answered(release.channel, ready.status);
     if (ready.bodyBytes > 0) {
@@ -116,7 +116,7 @@ export class FastConnection {
       else this.#handOver(request);
     };
     try {
-      await this.#options.cdn.sender.send(response, entry, plan, { fromVolume: false, onStalled: fail });
+      await this.#options.bytePath.sender.send(response, entry, plan, { fromVolume: false, onStalled: fail });
       if (plan.parts.length === 0) this.#options.answers.keep(entry, response.head);
     } catch {
       fail();

@@ -28,7 +28,7 @@ export function installFastPath(
   server: Server,
   options: {
     readonly serving: Serving;
-    readonly cdn: BytePathParts;
+    readonly bytePath: BytePathParts;
     readonly clock: Clock;
     /** Counts a request and logs it. */
     readonly record: (finished: FinishedRequest) => void;
@@ -41,7 +41,7 @@ export function installFastPath(
     readonly cors: Cors;
   },
 ): FastPath {
-  const { cdn, clock, record, route, createRequestId, createSpanId, connections } = options;
+  const { bytePath, clock, record, route, createRequestId, createSpanId, connections } = options;
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   const handOver = (socket: Socket): void => {
@@ -50,7 +50,7 @@ export function installFastPath(
   const held = new Set<FastConnection>();
   const shared: FastConnectionOptions = {
     answers: new FastAnswers({ ...options, keepAliveTimeoutMs: server.keepAliveTimeout }),
-    cdn,
+    bytePath,
     clock,
     headersTimeoutMs: server.headersTimeout,
     idleTimeoutMs: server.keepAliveTimeout + server.keepAliveTimeoutBuffer,

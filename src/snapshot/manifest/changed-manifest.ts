@@ -77,17 +77,19 @@ export async function* changedLines({
  * Says which manifest the changes make, without writing it.
  *
  * @returns its id, and the BLAKE3 of its entry lines with what `prefix` puts before them
- * @throws SnapshotFault
+ * @throws SnapshotFault; the signal's reason
  */
 export async function identifyChanged(
   header: ManifestHeader,
   changed: ChangedManifest,
   prefix: Uint8Array,
+  signal: AbortSignal,
 ): Promise<{ readonly snapshotId: SnapshotId; readonly contentDigest: Blake3Hex }> {
   const [whole, content] = [createBlake3(), createBlake3()];
   whole.update(Buffer.from(`${renderManifestHeader(header)}\n`));
   content.update(prefix);
   for await (const piece of changedLines(changed)) {
+    signal.throwIfAborted();
     whole.update(piece);
     content.update(piece);
   }

@@ -244,12 +244,28 @@ describe('slipway verify --url of a static mirror', () => {
     ]);
   });
 
-  it('takes an attestation that has expired since the export, and compares with the origin by its channel', async () => {
-    const long = Math.floor(Date.now() / 1000) - 30 * 86_400;
+  it('takes an attestation that has expired since the export, which only a comparison with a valid one completes', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const long = now - 30 * 86_400;
     store = await makeAttestedStore(await temporaryDirectory(), { issuedAt: long });
-    await store.release({ releaseId: 'r1', files: FILES });
+    const attested = await store.release({ releaseId: 'r1', files: FILES });
     await exportFiles('r1');
     const [first, second] = [await serveMirror(), await serveMirror()];
+    const alone = await verify(first.url);
+    expect(alone).toMatchObject({ code: 3, report: { sound: true, complete: false } });
+    expect(alone.out).toContain(
+      'so it may be one of any earlier release; compare with the origin: --against URL',
+    );
+    expect(alone.out).toContain('intact as far as it could be checked');
+    // Another one that has expired shows no more.
+    const both = await verify(first.url, '--against', second.url);
+    expect(both).toMatchObject({ code: 3, report: { against: { status: 'same' } } });
+    const envelope = store.attest({ version: 9, issuedAt: now - 60, official: attested });
+    const pointer = JSON.parse(String(second.files.get('mirror.json'))) as object;
+    second.files.set(
+      'mirror.json',
+      Buffer.from(JSON.stringify({ ...pointer, attestation: JSON.parse(envelope.toString()) as unknown })),
+    );
     const same = await verify(first.url, '--against', second.url);
     expect(same).toMatchObject({ code: 0, report: { against: { status: 'same' }, not_shown: [] } });
     await store.release({ releaseId: 'r2', files: { ...FILES, 'c/c.bin': 'new' } });

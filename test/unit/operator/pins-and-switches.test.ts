@@ -237,7 +237,7 @@ describe('the switch to an announced release', () => {
       view: { servicesWithPodsOf: () => [] },
       pods: () => success([]),
       edges: () => edges,
-      evidence: { ask: async (pods: readonly PodHealth[]) => await Promise.resolve(pods) },
+      health: { ask: async (pods: readonly PodHealth[]) => await Promise.resolve(pods) },
       tokens: { read: async () => await Promise.resolve(success('secret')) },
     } as unknown as ObserverOptions;
     return (await observe(options, channel(), null)).edges;

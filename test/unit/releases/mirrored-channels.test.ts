@@ -1,6 +1,7 @@
 import type { ProbeRepository } from '../../../src/releases/records/probe-repository.ts';
 import { partial } from '../../support/partial.ts';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it, onTestFinished, test } from 'vitest';
 import { signStatement } from '../../../src/attestation/sign.ts';
 import { verifyEnvelope } from '../../../src/attestation/verify.ts';
@@ -13,19 +14,30 @@ import {
   originMakesCurrent,
   stepBackOf,
 } from '../../../src/releases/mirror/origin-state.ts';
+import { askDifference } from '../../../src/releases/mirror/copy-difference.ts';
+import { fingerprintOf, type MirrorParts } from '../../../src/releases/mirror/mirror-parts.ts';
+import { createCatalogStore } from '../../../src/releases/catalog/catalog-store.ts';
 import { createOriginFollower } from '../../../src/releases/mirror/origin-follower.ts';
 import { readOrigin } from '../../../src/releases/mirror/read-origin.ts';
 import {
   createOriginRepository,
+  type HeldOrigin,
   type OriginRepository,
 } from '../../../src/releases/records/origin-repository.ts';
 import { createReleaseRepository } from '../../../src/releases/records/release-repository.ts';
+import { entryRowOf } from '../../../src/releases/records/entry-row.ts';
 import type { ReleaseRow } from '../../../src/releases/records/release-row.ts';
 import type { ReleaseParts } from '../../../src/releases/release-parts.ts';
 import type { UpstreamSource } from '../../../src/upstream/adapters/upstream-source.ts';
 import type { AttestedUpstream } from '../../../src/upstream/attested/attested-upstream.ts';
 import { UpstreamError } from '../../../src/upstream/upstream.ts';
-import type { AttestationStatement } from '../../../src/domain/verdict/attestation.ts';
+import type { ManifestChange, ManifestEntry } from '../../../src/domain/release/manifest.ts';
+import type {
+  AttestationStatement,
+  CurrentAttestedRelease,
+} from '../../../src/domain/verdict/attestation.ts';
+import type { AttestedSource } from '../../../src/mirror/attested-source.ts';
+import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import {
   createKeyPair,
@@ -34,6 +46,8 @@ import {
   sampleRelease,
   sampleStatement,
 } from '../../support/attestations.ts';
+import { openWriterAt } from '../../support/open-writer.ts';
+import { sampleEntry, sampleHeader, sortEntries } from '../../support/sample-entries.ts';
 import { pointers, releaseRow } from '../../support/release-row-fixture.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -709,5 +723,142 @@ describe('the record of an origin', () => {
       origins.trust([OWN.trusted]);
       expect(origins.held()).toMatchObject({ version: 5 });
     });
+  });
+});
+
+const ENTRIES = ['b', 'c', 'd', 'e'].map((name) => sampleEntry(name));
+const NEXT_ENTRIES = sortEntries([...ENTRIES, sampleEntry('b2'), sampleEntry('d2')]);
+const ORIGIN = 'http://origin.example';
+
+/** What an edge with a release `r1` of {@link ENTRIES} makes of a difference that its origin tells of `r2`. */
+async function copyNext({
+  pages = [NEXT_ENTRIES.filter((entry) => !ENTRIES.includes(entry))].map(changesTo),
+  label = ORIGIN,
+  failure,
+}: {
+  readonly pages?: ReadonlyArray<readonly ManifestChange[]>;
+  /** Of the upstream that `r1` was copied from. */
+  readonly label?: string;
+  readonly failure?: Error;
+}): Promise<{ readonly asked: number; readonly locators: readonly string[] | null }> {
+  const root = await temporaryDirectory();
+  const store = openDatabase(join(await temporaryDirectory(), 'main.sqlite'));
+  onTestFinished(() => {
+    store.close();
+  });
+  const writer = await openWriterAt({ root, failpoints: noFailpoints, clock: new FakeClock(ISSUED * 1000) });
+  const write = async (id: string, entries: readonly ManifestEntry[]): Promise<CurrentAttestedRelease> => {
+    const header = sampleHeader(entries, { release_id: releaseIdOf(id) });
+    const { snapshotId } = await writer.writeManifest('t', header, entries);
+    const { entry_count, total_bytes } = header;
+    return { ...sampleRelease(id, 'a'), snapshot_id: snapshotId, entry_count, total_bytes };
+  };
+  const [before, next] = [await write('r1', ENTRIES), await write('r2', NEXT_ENTRIES)];
+  const statement = sampleStatement({ official: before, localized: null, retained: [] });
+  const origin = partial<HeldOrigin>({ statement, cdnHost: 'cdn.example' });
+  const catalogs = createCatalogStore(store);
+  const locate = (release: string, entry: ManifestEntry): string =>
+    `${ORIGIN}/cdn.example/${release}/${entry.destination}`;
+  const revisionId = catalogs.begin({
+    channel: 'official',
+    upstreamLabel: label,
+    upstreamReleaseId: before.release_id,
+    etag: null,
+    taskId: 't',
+    appVersion: null,
+    serverInfo: null,
+    fetchedAt: ISSUED,
+  });
+  catalogs.addRows(
+    revisionId,
+    ENTRIES.map((entry) => entryRowOf(entry, { locator: locate('r1', entry), blake3: entry.blake3 })),
+  );
+  catalogs.complete(revisionId, fingerprintOf(origin, before));
+  let asked = 0;
+  const source: AttestedSource = {
+    label: ORIGIN,
+    current: async () => await Promise.resolve(null),
+    manifest: async () => await Promise.reject(new Error('not asked for')),
+    difference: async () => {
+      asked += 1;
+      if (failure !== undefined) throw failure;
+      return await Promise.resolve({
+        header: sampleHeader(NEXT_ENTRIES, { release_id: next.release_id }),
+        serverInfo: null,
+        since: before.snapshot_id,
+        total: pages.flat().length,
+        changes: Readable.from(pages),
+      });
+    },
+    folderOf: (_state, { attested }) => `${ORIGIN}/cdn.example/${attested.release_id}/`,
+    locatorOf: (_state, { attested }, entry) => locate(attested.release_id, entry),
+  };
+  const found = await askDifference(
+    partial<MirrorParts>({
+      root,
+      catalogs,
+      clock: new FakeClock(ISSUED * 1000),
+      releases: partial({ get: () => copyOf(before, { revision_id: revisionId }) }),
+      upstream: partial({ attested: partial<AttestedUpstream>({ source }) }),
+    }),
+    origin,
+    { channel: 'official', attested: next },
+    {
+      context: partial({
+        taskId: 't',
+        signal: new AbortController().signal,
+        log: () => undefined,
+        progress: () => undefined,
+      }),
+      noteWait: () => undefined,
+    },
+  );
+  expect(found.manifest).toBeNull();
+  if (found.copied === null) return { asked, locators: null };
+  const locators: string[] = [];
+  for await (const row of catalogs.rows(found.copied.revision.revision_id, 'all')) locators.push(row.locator);
+  return { asked, locators };
+}
+
+function changesTo(entries: readonly ManifestEntry[]): readonly ManifestChange[] {
+  return entries.map((entry) => ({ destination: entry.destination, entry }));
+}
+
+describe('a release that is made of what differs from one that is here', () => {
+  const [added = sampleEntry('b2'), addedLater = sampleEntry('d2')] = NEXT_ENTRIES.filter(
+    (entry) => !ENTRIES.includes(entry),
+  );
+  const gone = ({ destination }: ManifestEntry): ManifestChange => ({ destination, entry: null });
+
+  test('has all its files at its own place of the origin', async () => {
+    const expected = NEXT_ENTRIES.map(({ destination }) => `${ORIGIN}/cdn.example/r2/${destination}`);
+    expect(await copyNext({})).toEqual({ asked: 1, locators: expected });
+  });
+
+  test('is not made of one that was copied from another URL, whose files may be gone', async () => {
+    expect(await copyNext({ label: 'http://longer.old-origin.example' })).toEqual({
+      asked: 0,
+      locators: null,
+    });
+  });
+
+  test('is not made of changes that do not ascend, although they make the signed manifest', async () => {
+    const [first = added] = ENTRIES;
+    for (const pages of [
+      // Too late to remove the first line of the manifest.
+      [changesTo([added]), [gone(first), ...changesTo([addedLater])]],
+      [changesTo([added]), [gone(added), ...changesTo([addedLater])]],
+    ]) {
+      expect(await copyNext({ pages })).toEqual({ asked: 1, locators: null });
+    }
+  });
+
+  test('is read page by page when the origin fails to tell the difference, and not when it asks to wait', async () => {
+    const slow = new UpstreamError('upstream_timeout', 'no answer in time', { retryable: true });
+    expect(await copyNext({ failure: slow })).toEqual({ asked: 1, locators: null });
+    const busy = new UpstreamError('upstream_status', 'status 503', { retryable: true, retryAfterMs: 5000 });
+    await expect(copyNext({ failure: busy })).rejects.toBe(busy);
+    const gone = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
+    await expect(copyNext({ failure: gone })).rejects.toBe(gone);
   });
 });

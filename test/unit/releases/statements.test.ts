@@ -244,6 +244,8 @@ describe('planSwitch', () => {
     const back = planSwitch(forward.after, 'official', '1', 400);
     expect(since(back.after)).toBe(1002);
     expect(back.after.releases[0]?.published_at).toBe(1002);
+    // The one that was replaced is known by that time.
+    expect(back.after.releases.map(({ superseded_at: at }) => at)).toEqual([null, 1002]);
     // After a withdrawal there is no pointer.
     const withdrawn = { ...back.after, pointers: pointers(null) };
     expect(since(planSwitch(withdrawn, 'official', '1', 400).after)).toBe(1003);

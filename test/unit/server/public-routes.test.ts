@@ -411,6 +411,32 @@ describe('/v1/distribution', () => {
     expect(await differences.between(to, from, SIGNAL)).toHaveLength(1);
   });
 
+  it('compares no more than a few pairs at a time, and keeps what it found of all', async () => {
+    const differences = createDifferences();
+    const sizes = Array.from({ length: 8 }, (_, at) => at + 2);
+    const indexes = await Promise.all(
+      sizes.map(
+        async (size) =>
+          await indexOf(Array.from({ length: size }, (_, at) => sampleEntry(`file ${at}`, { size: 1 }))),
+      ),
+    );
+    const pairs = indexes.flatMap((from) => indexes.map((to) => [from, to] as const));
+    const ask = async (asked: typeof pairs) =>
+      await Promise.all(asked.map(async ([from, to]) => await differences.between(from, to, SIGNAL)));
+    // Equal ones need no comparison.
+    const equal = pairs.filter(([from, to]) => from === to);
+    const different = pairs.filter(([from, to]) => from.length === to.length - 1);
+    const all = [...different, ...equal];
+    const found = await ask(all);
+    expect(found.map((each) => each?.length)).toEqual(
+      all.map(([from, to], at) => (at < 4 || from === to ? to.length - from.length : undefined)),
+    );
+    const kept: unknown[] = [];
+    for (const pair of pairs) kept.push(...(await ask([pair])));
+    expect(pairs.filter((_, at) => kept[at] !== null).length).toBeGreaterThan(32);
+    for (const [at, pair] of pairs.entries()) expect((await ask([pair]))[0]).toBe(kept[at]);
+  });
+
   it('asks the daemon about a release that is not served, and reports when it cannot', async () => {
     const server = await ready();
     expect((await ask(server, 'getDistribution', '?release_id=1.0')).status).toBe(503);

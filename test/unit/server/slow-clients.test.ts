@@ -8,7 +8,7 @@ import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { BlockCache } from '../../../src/server/bytes/block-cache.ts';
 import { createBodySender, type BodySender } from '../../../src/server/bytes/body-sender.ts';
-import { DEFAULT_CDN_LIMITS } from '../../../src/server/bytes/byte-path-limits.ts';
+import { DEFAULT_BYTE_PATH_LIMITS } from '../../../src/server/bytes/byte-path-limits.ts';
 import { createDrainWatch, type StalledSide } from '../../../src/server/bytes/drain-watch.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../src/server/bytes/in-flight-budget.ts';
 import type { ByteResponse } from '../../../src/server/bytes/outflow.ts';
@@ -94,7 +94,7 @@ describe('the sender of a body', () => {
   });
 });
 
-const { minimumBytesPerSecond, drainWindowMs: windowMs } = DEFAULT_CDN_LIMITS;
+const { minimumBytesPerSecond, drainWindowMs: windowMs } = DEFAULT_BYTE_PATH_LIMITS;
 
 /** A client whose bytes taken the test sets. */
 function start(initial: { readonly headersSent?: boolean } = {}): {

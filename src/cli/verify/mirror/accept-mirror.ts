@@ -17,6 +17,8 @@ export interface AcceptedMirror {
   /** A running Slipway, or a static mirror: plain files. */
   readonly kind: 'server' | 'files';
   readonly attestation: VerifiedAttestation;
+  /** Whether its attestation has expired, so that it may be one of any time. Only files may have such a one. */
+  readonly isExpired: boolean;
   /** The releases that it has now. */
   readonly releases: readonly SourceRelease[];
   manifest(release: SourceRelease, signal: AbortSignal): Promise<SourceManifest>;
@@ -78,6 +80,7 @@ async function acceptServer({ url, keys, send, now, signal }: AcceptMirrorOption
   return {
     kind: 'server',
     attestation: verified,
+    isExpired: false,
     releases: CHANNELS.flatMap((channel) => {
       const attested = verified.statement[channel];
       return attested?.result === 'PASSED' ? [{ channel, attested }] : [];
@@ -104,6 +107,7 @@ function acceptFiles(mirror: OpenStaticMirror, { url, keys, now }: AcceptMirrorO
   return {
     kind: 'files',
     attestation: verified,
+    isExpired: verified.statement.expires_at * 1000 <= now,
     releases: [release],
     manifest: async (of, either) => await mirror.manifest(of, either),
     urlOf: (_release, entry) => mirror.urlOf(entry),

@@ -59,7 +59,9 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
   for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, options));
-  const against = options.against === null ? null : await compareWith(options, options.against, mirror);
+  const compared = options.against === null ? null : await compareWith(options, options.against, mirror);
+  const against = compared?.comparison ?? null;
+  const isCurrent = compared?.isCurrent === true;
   const attestation = {
     status: 'ok' as const,
     version: statement.version,
@@ -71,7 +73,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   const { kind } = mirror;
   const sound = isMirrorSound(attestation, releases, against);
   const isRead = releases.length > 0 && releases.every((release) => release.complete);
-  const complete = isRead && against?.status !== 'not_checked';
+  const complete = isRead && against?.status !== 'not_checked' && (isCurrent || !mirror.isExpired);
   return {
     url,
     kind,
@@ -84,10 +86,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     without_release:
       kind === 'files' ? [] : CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
-    not_shown:
-      sound && isRead
-        ? notShownBy({ kind, mode, releases, statement, isCompared: against?.status === 'same' })
-        : [],
+    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, isCurrent }) : [],
   };
 }
 
@@ -236,17 +235,24 @@ function withoutRelease(channel: Channel, statement: AttestationStatement): Mirr
   ];
 }
 
+interface Compared {
+  readonly comparison: MirrorComparison;
+  /** Whether the mirror has what an attestation names that is valid now. */
+  readonly isCurrent: boolean;
+}
+
 async function compareWith(
   options: MirrorCheckOptions,
   url: string,
   mine: AcceptedMirror,
-): Promise<MirrorComparison> {
+): Promise<Compared> {
   let theirs: AcceptedMirror;
   try {
     theirs = await acceptMirror({ ...options, url, send: options.sendAgainst, now: options.now() });
   } catch (error) {
     throwIfInterrupted(options.signal);
-    return { url, status: 'not_checked', problems: [reasonOf(checkTimeoutOf(options.signal) ?? error)] };
+    const problems = [reasonOf(checkTimeoutOf(options.signal) ?? error)];
+    return { comparison: { url, status: 'not_checked', problems }, isCurrent: false };
   }
   const nameOf = ({ releases }: AcceptedMirror, of: Channel): string => {
     const release = releases.find(({ channel }) => channel === of)?.attested;
@@ -263,7 +269,11 @@ async function compareWith(
     return here === there ? [] : [`${channel}: the mirror has ${here}, and there it is ${there}`];
   });
   if (channels.length === 0) problems.push('the two have no channel in common');
-  return { url, status: problems.length === 0 ? 'same' : 'differs', problems };
+  const isSame = problems.length === 0;
+  return {
+    comparison: { url, status: isSame ? 'same' : 'differs', problems },
+    isCurrent: isSame && !theirs.isExpired,
+  };
 }
 
 /** Codes of origins that gave no attestation: there is none yet, or another server answers. */

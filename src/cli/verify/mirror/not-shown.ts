@@ -1,17 +1,18 @@
-import type { AttestationStatement } from '../../../domain/verdict/attestation.ts';
+import { instant } from '../../../domain/instant.ts';
+import type { AcceptedMirror } from './accept-mirror.ts';
 import type { MirroredRelease, MirrorReport } from './mirror-report.ts';
 
 interface SoundCheck {
-  readonly kind: 'server' | 'files';
+  readonly mirror: AcceptedMirror;
   readonly mode: MirrorReport['mode'];
   readonly releases: readonly MirroredRelease[];
-  readonly statement: AttestationStatement;
-  /** Whether the releases are those of the other Slipway of `--against`. */
-  readonly isCompared: boolean;
+  /** Whether the releases are those of the other Slipway of `--against`, whose attestation is valid now. */
+  readonly isCurrent: boolean;
 }
 
 /** What a check that found nothing wrong does not show, each with what would show it. */
-export function notShownBy({ kind, mode, releases, statement, isCompared }: SoundCheck): string[] {
+export function notShownBy({ mirror, mode, releases, isCurrent }: SoundCheck): string[] {
+  const { kind, isExpired, attestation } = mirror;
   const texts: string[] = [];
   const unread = releases.reduce((sum, { entries, checked }) => sum + entries - checked, 0);
   if (mode === 'sample' && unread > 0)
@@ -20,14 +21,12 @@ export function notShownBy({ kind, mode, releases, statement, isCompared }: Soun
     texts.push(
       'whether the disk of the mirror is sound: what was read may come from memory, its own or that of a cache in front; slipway verify DIR there reads the disk',
     );
-  if (!isCompared) {
-    const signed = new Date(statement.issued_at * 1000).toISOString();
-    const accepted =
-      kind === 'server'
-        ? 'an older attestation that is still valid is accepted'
-        : 'static files keep the attestation with which they were exported';
+  if (!isCurrent) {
+    const { issued_at: issuedAt, expires_at: expiresAt } = attestation.statement;
+    const files = `static files keep the attestation with which they were exported${isExpired ? `; it expired at ${instant(expiresAt)}, so it may be one of any earlier release` : ''}`;
+    const accepted = kind === 'server' ? 'an older attestation that is still valid is accepted' : files;
     texts.push(
-      `whether this is what the origin publishes now: the attestation was signed at ${signed}, and ${accepted}; compare with the origin: --against URL`,
+      `whether this is what the origin publishes now: the attestation was signed at ${instant(issuedAt)}, and ${accepted}; compare with the origin: --against URL`,
     );
   }
   return texts;

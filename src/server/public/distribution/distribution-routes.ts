@@ -178,7 +178,7 @@ function cutPage(
 
 /**
  * A page of the difference from the snapshot that the client has. It gets the whole manifest instead when that snapshot is not served
- * any longer, and when the difference is large. What the difference is from was public, too.
+ * any longer, when the difference is large, and when too many comparisons wait. What the difference is from was public, too.
  */
 async function pageOf(
   { serving }: PublicParts,
