@@ -127,6 +127,15 @@ describe('a registry as it is', () => {
     await pull(await registryWith(switches));
   });
 
+  it.each([400, 406, 501, 302])('gives a bundle although /v2/ answers %s', async (status) => {
+    const registry = await registryWith({ access: 'bearer', tellsAtV2: false });
+    registry.intercept = ({ url }, response) => {
+      if (url === '/v2/') response.writeHead(status, { location: 'http://localhost/login' }).end();
+      return url === '/v2/';
+    };
+    await pull(registry);
+  });
+
   it.each<[string, RegistrySwitches, string]>([
     ['an index of two', { tags: 'an index of two' }, 'an index of 2 manifests, of which none is chosen'],
     [
