@@ -60,8 +60,8 @@ export function redactUrl(text: string): string {
   return shown.length > 300 ? `${shown.slice(0, 299)}…` : shown;
 }
 
-/** URLs of object stores, which only their own programs read. */
-const BUCKET = /^(s3|gs|az|r2|b2):\/\/([^/?#\s]+)(\/[^?#\s]*)?$/i;
+/** URLs of object stores, which only their own programs read. Some carry a key and its secret, which may hold slashes. */
+const BUCKET = /^(s3|gs|az|r2|b2):\/\/(?:[^/?#\s:@]*(?::[^?#\s]*?)?@)?([^/?#\s@]+)(\/[^?#\s]*)?$/i;
 
 /**
  * Says how a bucket can be an upstream.

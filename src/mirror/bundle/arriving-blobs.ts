@@ -14,10 +14,12 @@ export class ArrivingBlobs {
   readonly #blobs = new Map<string, ArrivingBlob>();
   #change = Promise.withResolvers<void>();
 
-  /** The blob with this digest, unless it failed. */
-  get(digest: string): ArrivingBlob | null {
+  /** Takes the blob with this digest for one reader, who releases it, unless it failed. */
+  take(digest: string): ArrivingBlob | null {
     const held = this.#blobs.get(digest);
-    return held === undefined || held.hasFailed ? null : held;
+    if (held === undefined || held.hasFailed) return null;
+    held.readers += 1;
+    return held;
   }
 
   /**
@@ -35,6 +37,7 @@ export class ArrivingBlobs {
     return true;
   }
 
+  /** Begins to fetch a blob for one reader, who releases it. */
   add(blob: Descriptor, open: OpenWhole, signal: AbortSignal): ArrivingBlob {
     const held = new ArrivingBlob(blob, open, signal);
     this.#blobs.set(blob.digest, held);
@@ -44,7 +47,7 @@ export class ArrivingBlobs {
   forget(digest: string): void {
     this.#blobs.get(digest)?.end();
     this.#blobs.delete(digest);
-    this.tell();
+    this.#tell();
   }
 
   forgetAll(): void {
@@ -56,8 +59,13 @@ export class ArrivingBlobs {
     await this.#change.promise;
   }
 
-  /** Tells that somebody no longer reads. */
-  tell(): void {
+  /** Tells that a reader no longer reads. */
+  release(held: ArrivingBlob): void {
+    held.readers -= 1;
+    this.#tell();
+  }
+
+  #tell(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
@@ -65,7 +73,8 @@ export class ArrivingBlobs {
 
 /** A blob that is handed on while it arrives. */
 export class ArrivingBlob {
-  readers = 0;
+  /** Counted from when it is chosen: a reader begins later, and it must not make room until then. */
+  readers = 1;
   hasFailed = false;
   readonly #bytes: Buffer;
   readonly #ended = new AbortController();
@@ -84,21 +93,16 @@ export class ArrivingBlob {
 
   /** The bytes `[start, end)`, piece by piece, as soon as they are here. Throws what stopped the blob on its way. */
   async *read(start: number, end: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
-    this.readers += 1;
-    try {
-      for (let at = start; at < end;) {
-        const until = Math.min(end, at + PIECE_BYTES);
-        while (this.#received < until) {
-          if (this.hasFailed) throw this.#failure;
-          await this.#change.promise;
-          signal.throwIfAborted();
-        }
-        // A copy, because the pieces belong to the reader.
-        yield new Uint8Array(this.#bytes.subarray(at, until));
-        at = until;
+    for (let at = start; at < end;) {
+      const until = Math.min(end, at + PIECE_BYTES);
+      while (this.#received < until) {
+        if (this.hasFailed) throw this.#failure;
+        await this.#change.promise;
+        signal.throwIfAborted();
       }
-    } finally {
-      this.readers -= 1;
+      // A copy, because the pieces belong to the reader.
+      yield new Uint8Array(this.#bytes.subarray(at, until));
+      at = until;
     }
   }
 

@@ -47,7 +47,7 @@ export function createWholeBlobs(source: BlobSource): WholeBlobs {
     arriving.add(blob, async (own) => (await source.open(blob, 0, blob.size, own)).chunks, signal);
 
   const wantedBlob = (blob: Descriptor, signal: AbortSignal): ArrivingBlob | null => {
-    const held = arriving.get(blob.digest);
+    const held = arriving.take(blob.digest);
     if (held !== null) return held;
     const order = wanted.get(blob.digest);
     if (order === undefined || order.attempts === 0 || blob.size > BUNDLE_PACK_BYTES) return null;
@@ -60,7 +60,7 @@ export function createWholeBlobs(source: BlobSource): WholeBlobs {
   const keptBlob = async (blob: Descriptor, signal: AbortSignal): Promise<ArrivingBlob> => {
     for (;;) {
       signal.throwIfAborted();
-      const held = arriving.get(blob.digest);
+      const held = arriving.take(blob.digest);
       if (held !== null) return held;
       if (makeRoomFor(blob)) return fetchWhole(blob, signal);
       // Whoever reads one of the others ends, also when the task does.
@@ -82,10 +82,10 @@ export function createWholeBlobs(source: BlobSource): WholeBlobs {
       yield* sliceOf(opened, { start, end, label: source.label, digest: blob.digest });
       return null;
     }
-    if (arriving.get(blob.digest) === null && makeRoomFor(blob))
-      return arriving.add(blob, async () => opened.chunks, signal);
+    const held = arriving.take(blob.digest);
+    if (held === null && makeRoomFor(blob)) return arriving.add(blob, async () => opened.chunks, signal);
     opened.discard();
-    return await keptBlob(blob, signal);
+    return held ?? (await keptBlob(blob, signal));
   }
 
   const countRead = (digest: string, bytes: number, held: ArrivingBlob): void => {
@@ -114,7 +114,7 @@ export function createWholeBlobs(source: BlobSource): WholeBlobs {
       try {
         yield* held.read(start, end, signal);
       } finally {
-        arriving.tell();
+        arriving.release(held);
       }
       countRead(blob.digest, end - start, held);
     },

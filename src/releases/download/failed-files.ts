@@ -26,6 +26,8 @@ interface FailedFile {
 /** The files that one run could not get, while it fetches all others for the next one. */
 export class FailedFiles {
   readonly #named: FailedFile[] = [];
+  /** The first one with wrong bytes, however many were missing before it. */
+  #wrong: FailedFile | null = null;
   #count = 0;
 
   get count(): number {
@@ -34,7 +36,9 @@ export class FailedFiles {
 
   add(destination: string, { code, message }: UpstreamError): void {
     this.#count += 1;
-    if (this.#named.length < NAMED_MAX) this.#named.push({ destination, code, message });
+    const file = { destination, code, message };
+    if (this.#named.length < NAMED_MAX) this.#named.push(file);
+    if (code.endsWith('_mismatch')) this.#wrong ??= file;
   }
 
   get isFull(): boolean {
@@ -48,14 +52,13 @@ export class FailedFiles {
    * @param isSigned whether the release is copied as somebody signed it, so that nothing can be left out
    */
   failure(total: number, isSigned: boolean): TaskError {
-    const wrong = this.#named.find(({ code }) => code.endsWith('_mismatch'));
-    const first = wrong ?? this.#named[0];
+    const first = this.#wrong ?? this.#named[0];
     if (first === undefined) throw new Error('no file has failed');
     const { length } = this.#named;
     const others = this.#count > TOLD_MAX ? ` and ${countText(this.#count - TOLD_MAX, 'other')}` : '';
     const names = this.#named.slice(0, TOLD_MAX).map(({ destination }) => quoteText(destination));
     const verb = this.#count === 1 ? 'is' : 'are';
-    const state = wrong === undefined ? `${verb} missing upstream` : `${verb} missing or wrong upstream`;
+    const state = this.#wrong === null ? `${verb} missing upstream` : `${verb} missing or wrong upstream`;
     const advice = isSigned ? '' : '; upstream.exclude leaves files out on purpose';
     const rest = this.isFull
       ? 'the run ended after so many'

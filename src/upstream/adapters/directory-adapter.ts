@@ -158,7 +158,9 @@ async function readReleaseFile(path: string, maxBytes: number): Promise<StatedRe
   try {
     const bytes = boundDocument(chunks, RELEASE_FILE, bound, [hash]);
     for await (const batch of readCatalogMembers(bytes, RELEASE_FILE, ['entries'], true)) {
-      for (const member of batch) if (member.kind === 'value') values.set(member.key, member.value);
+      for (const member of batch)
+        if (member.kind === 'value' && Object.hasOwn(releaseFileSchema.shape, member.key))
+          values.set(member.key, member.value);
     }
   } catch (error) {
     // A file on disk that ends early does not get longer by asking again.

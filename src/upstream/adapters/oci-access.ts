@@ -135,11 +135,20 @@ export function createRegistryAccess(options: RegistryAccessOptions): RegistryAc
   const credentials = new Credentials(options);
   let learning: Promise<void> | null = null;
 
+  /** @returns `null` where the answer tells nothing */
+  const askSupport = async (signal: AbortSignal): Promise<UpstreamAnswer | null> => {
+    try {
+      return await client.send({ method: 'GET', url: `${url}/v2/`, accept: [200, 401, 501] }, signal);
+    } catch (error) {
+      if (error instanceof UpstreamError && !error.retryable) return null;
+      throw error;
+    }
+  };
+
   const learn = async (signal: AbortSignal): Promise<void> => {
-    const accept = [200, 401, 403, 404, 405];
-    const answer = await client.send({ method: 'GET', url: `${url}/v2/`, accept }, signal);
-    answer.discard();
-    if (answer.status === 401) await credentials.heed(answer, signal);
+    const answer = await askSupport(signal);
+    answer?.discard();
+    if (answer?.status === 401) await credentials.heed(answer, signal);
   };
 
   const learnOnce = async (signal: AbortSignal): Promise<void> => {
@@ -160,15 +169,20 @@ export function createRegistryAccess(options: RegistryAccessOptions): RegistryAc
   ): Promise<UpstreamAnswer> => {
     const send = async (): Promise<UpstreamAnswer> => await client.send(attemptOf(request), signal);
     let answer = refused;
-    for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
-      const isHidden = answer.status !== 401;
-      if (isHidden && credentials.hasToken && (request.isKnown !== true || renewals > 0)) break;
-      if (!(await credentials.heed(answer, signal))) break;
+    try {
+      for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
+        const isHidden = answer.status !== 401;
+        if (isHidden && credentials.hasToken && (request.isKnown !== true || renewals > 0)) break;
+        if (!(await credentials.heed(answer, signal))) break;
+        answer.discard();
+        answer = await send();
+        if (!REFUSALS.includes(answer.status)) break;
+      }
+      return await credentials.tryPassword(answer, send);
+    } catch (error) {
       answer.discard();
-      answer = await send();
-      if (!REFUSALS.includes(answer.status)) break;
+      throw error;
     }
-    return await credentials.tryPassword(answer, send);
   };
 
   return {

@@ -36,6 +36,8 @@ export interface OciRegistryOptions {
 export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
   const { label, tags } = options;
   const distrusted = new Set<string>();
+  /** Packs that were forgotten since the last look: what is held of them, or on its way, came past caches. */
+  const renewed = new Set<string>();
   const blobs = createWholeBlobs({
     label,
     open: async (blob, start, end, signal) =>
@@ -46,6 +48,7 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
     label,
     remedy: `push it to ${label} under one of the tags ${tags.join(', ')}`,
     look: async (signal) => {
+      renewed.clear();
       const found = new Map<string, Bundle>();
       for (const tag of tags) {
         const bundle = await openTag(tag, signal);
@@ -56,10 +59,14 @@ export function createRegistryShelf(options: OciRegistryOptions): BundleShelf {
     },
     expect: (packs) => {
       if (packs.size === 0) distrusted.clear();
+      renewed.clear();
       blobs.want(packs);
     },
     distrust: (packs) => {
       for (const pack of packs) {
+        // Each file of a wrong pack is wrong; one of them is enough.
+        if (renewed.has(pack)) continue;
+        renewed.add(pack);
         distrusted.add(pack);
         blobs.forget(pack);
       }

@@ -61,6 +61,11 @@ export function isDecoderError(error: unknown): boolean {
   return code !== undefined && /^(?:Z_|ZSTD_|ERR__ERROR_|ERR_BROTLI_)/.test(code);
 }
 
+/** Whether it is that the bytes end too early, which no decoder takes for their end. */
+export function isDecoderEnd(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'Z_BUF_ERROR';
+}
+
 /**
  * Decodes a body, but no more of it than one byte beyond a size: that byte says that it is larger.
  *

@@ -97,9 +97,15 @@ async function fetchVerified(
   let pastCaches = false;
   let furthest = part.length;
   for (;;) {
+    let received = 0;
+    const onBytes = (bytes: number): void => {
+      received += Math.max(0, bytes);
+      progress.onBytes(bytes);
+    };
     try {
       const whole = part.length > 0 && part.length === entry.size;
-      const coding = whole ? undefined : await receiveInto(part, deps, entry, { ...progress, pastCaches });
+      const how = { ...progress, onBytes, pastCaches };
+      const coding = whole ? undefined : await receiveInto(part, deps, entry, how);
       const digests = await part.hash(extraDigestsOf(entry), progress.signal);
       checkDigests(entry, digests, coding);
       return digests;
@@ -114,7 +120,9 @@ async function fetchVerified(
         report(deps, entry, error, 0);
         continue;
       }
-      const hasProgressed = part.length - furthest >= leastProgress(entry);
+      // Beginning again at 0 is no progress, however far it gets: it could get a little further each time.
+      const hasContinued = received < part.length || furthest === 0;
+      const hasProgressed = hasContinued && part.length - furthest >= leastProgress(entry);
       furthest = Math.max(furthest, part.length);
       failures = hasProgressed ? 0 : failures + 1;
       // A catalog that changed stays changed: only fetching it again helps, and that is the task's to do.

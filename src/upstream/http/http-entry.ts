@@ -1,4 +1,4 @@
-import { canDecode, decodeBody, isDecoderError } from './content-codings.ts';
+import { canDecode, decodeBody, isDecoderEnd, isDecoderError } from './content-codings.ts';
 import { PAST_CACHES, type UpstreamAnswer, type UpstreamHttpClient } from './http-client.ts';
 import { headerOf } from './http-failures.ts';
 import { quoteText, redactUrl } from '../upstream-location.ts';
@@ -12,6 +12,8 @@ import {
 
 /** `Last-Modified` counts as strong when the answer is at least this much younger (RFC 9110 section 8.8.2.2). */
 const STRONG_DATE_AGE_MS = 60_000;
+/** What a coding may add to the bytes of a file, beside an eighth of them: headers, names, tables. */
+const CODING_EXTRA_BYTES = 64 * 1024;
 const CONTENT_RANGE = /^bytes ([0-9]{1,16})-([0-9]{1,16})\/(?:([0-9]{1,16})|\*)$/;
 
 /**
@@ -132,7 +134,13 @@ async function* decodedChunks(
   coding: string,
   size: number,
 ): AsyncGenerator<Uint8Array, void> {
-  const pieces = completeChunks(answer, answer.contentLength);
+  const what = `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)}`;
+  const tooMany = (how: string): UpstreamError =>
+    new UpstreamError('size_mismatch', `${what}, ${how} than the ${size} bytes that the catalog states`);
+  const most = size + Math.ceil(size / 8) + CODING_EXTRA_BYTES;
+  const pieces = boundedChunks(answer, most, () =>
+    tooMany(`and sends more than ${most} bytes, which is far more`),
+  );
   let left = size;
   try {
     for await (const piece of decodeBody(pieces, coding, size)) {
@@ -140,18 +148,31 @@ async function* decodedChunks(
       if (left >= 0) yield piece;
     }
   } catch (error) {
+    if (isDecoderEnd(error))
+      throw new UpstreamError('upstream_truncated', `${what}, and its bytes end too early`, {
+        retryable: true,
+        cause: error,
+      });
     if (!isDecoderError(error)) throw error;
-    throw new UpstreamError(
-      'digest_mismatch',
-      `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)}, and its bytes are not in that coding`,
-      { cause: error },
-    );
+    throw new UpstreamError('digest_mismatch', `${what}, and its bytes are not in that coding`, {
+      cause: error,
+    });
   }
-  if (left >= 0) return;
-  throw new UpstreamError(
-    'size_mismatch',
-    `${redactUrl(answer.url)} answered with Content-Encoding ${quoteText(coding)}, which decodes to more than the ${size} bytes that the catalog states`,
-  );
+  if (left < 0) throw tooMany('which decodes to more');
+}
+
+/** The bytes on the wire, no more than allowed: members and frames without content decode to nothing, and need not end. */
+async function* boundedChunks(
+  answer: UpstreamAnswer,
+  maxBytes: number,
+  tooMany: () => UpstreamError,
+): AsyncGenerator<Uint8Array, void> {
+  let received = 0;
+  for await (const chunk of completeChunks(answer, answer.contentLength)) {
+    received += chunk.length;
+    if (received > maxBytes) throw tooMany();
+    yield chunk;
+  }
 }
 
 function partialBody(answer: UpstreamAnswer, start: number, size: number | null): UpstreamBody | null {

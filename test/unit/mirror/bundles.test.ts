@@ -285,6 +285,16 @@ describe('blobs of which most is missing', () => {
     expect(asked).toHaveLength(6);
   });
 
+  it('wait for room without taking it from each other where the source ignores ranges', async () => {
+    const { asked, reader } = sourceOf({ ignoresRanges: true });
+    const blobs = createWholeBlobs(reader);
+    await read(blobs.read(blob('first'), 2, 4, SIGNAL));
+    const names = Array.from({ length: 8 }, (_, at) => `pack ${at}`);
+    const found = names.map(async (name) => await read(blobs.read(blob(name), 6, 9, SIGNAL)));
+    expect(await Promise.all(found)).toEqual(names.map(() => bytesOf(6, 9)));
+    expect(asked.slice(1).sort()).toEqual(names);
+  });
+
   it('are tried three times, and then read range by range', async () => {
     const { asked, reader } = sourceOf({ failAt: 4 });
     const blobs = createWholeBlobs(reader);

@@ -258,6 +258,8 @@ describe('manifest upstream', () => {
     expect(await read(['TableBundles/**'], part?.etag)).toBeNull();
     expect((await read(['Movie/**'], part?.etag))?.etag).not.toBe(part?.etag);
     expect((await read([], part?.etag))?.names).toEqual(whole?.names);
+    // What upstream never said is not sent to it.
+    expect(server.requests.at(-1)?.headers['if-none-match']).toBeUndefined();
   });
 
   test('probes with HEAD', async () => {

@@ -219,9 +219,11 @@ describe('the settings of an upstream', () => {
     });
 
     test('names the ways to read a bucket', () => {
-      const problems = problemsOf({ kind: 'manifest', manifest: { url: 's3://game/releases' } });
+      const problems = problemsOf({ manifest: { url: 's3://game/releases' } });
       expect(problems).toEqual([expect.stringContaining('https://game.s3.REGION.amazonaws.com/releases/')]);
       expect(problems[0]).toContain('rclone serve http REMOTE:game/releases/');
+      for (const userinfo of ['AKIA:secret/more+1=@', 'AKIA@', ':secret@'])
+        expect(problemsOf({ manifest: { url: `s3://${userinfo}game/releases` } })).toEqual(problems);
     });
 
     test('bounds the age of bundles: 90 days for a folder, 30 for a registry', () => {

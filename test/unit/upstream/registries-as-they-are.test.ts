@@ -9,6 +9,7 @@ import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { exportBundle, makeAttestedStore } from '../../support/bundles.ts';
 import { startFakeRegistry, type FakeRegistry, type RegistrySwitches } from '../../support/fake-registry.ts';
+import { collect } from '../../support/collect.ts';
 import { seededBytes } from '../../support/generate-release.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { adapterFor, configure, freeSignal } from '../../support/upstream-harness.ts';
@@ -127,6 +128,15 @@ describe('a registry as it is', () => {
     await pull(await registryWith(switches));
   });
 
+  it.each([400, 406, 501, 302])('gives a bundle although /v2/ answers %s', async (status) => {
+    const registry = await registryWith({ access: 'bearer', tellsAtV2: false });
+    registry.intercept = ({ url }, response) => {
+      if (url === '/v2/') response.writeHead(status, { location: 'http://localhost/login' }).end();
+      return url === '/v2/';
+    };
+    await pull(registry);
+  });
+
   it.each<[string, RegistrySwitches, string]>([
     ['an index of two', { tags: 'an index of two' }, 'an index of 2 manifests, of which none is chosen'],
     [
@@ -202,5 +212,26 @@ describe('a registry as it is', () => {
     };
     await pull(registry);
     expect(wrong).toBe(0);
+  });
+
+  it('is asked once past caches for a pack of which all files were wrong, and once more after a look', async () => {
+    const registry = await registryWith({ ranges: 'ignored' });
+    let asked = 0;
+    registry.intercept = ({ headers }) => {
+      if (headers['cache-control'] === 'no-cache') asked += 1;
+      return false;
+    };
+    const oci = { url: registry.url, repository: 'a/b', tags: ['current'], trustedKeys: [keyFile] };
+    const adapter = adapterFor({ kind: 'oci', oci });
+    for (const looks of [1, 2]) {
+      await adapter.attested?.source.current(null, freeSignal());
+      for (const [name, bytes] of Object.entries(SMALL)) {
+        const destination = name as UpstreamEntry['destination'];
+        const entry = { destination, size: bytes.length, digests: {}, locator: blake3Hex(bytes) };
+        const body = await adapter.open(entry, { start: 0, validator: null, pastCaches: true }, freeSignal());
+        expect(Buffer.concat(await collect(body.chunks))).toEqual(bytes);
+      }
+      expect(asked).toBe(looks);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -255,6 +256,28 @@ describe('the credentials of a registry', () => {
     await expect(look()).rejects.toThrow('status 401: check the credentials');
     // HEAD and GET, each with three more tokens, and the password once.
     expect(registry.seen).toHaveLength(17);
+  });
+
+  it.each(['token service', 'registry'])('hold no connection when the %s fails for them', async (failing) => {
+    const ended: Array<Promise<unknown>> = [];
+    registry.intercept = ({ url = '', headers, method }, response) => {
+      if (method === 'HEAD') return false;
+      if (url === '/v2/') response.writeHead(404).end();
+      else if (url.startsWith('/token')) {
+        if (failing === 'token service') response.writeHead(500);
+        response.end(JSON.stringify({ token: TOKEN }));
+      } else if (headers.authorization === BASIC) response.destroy();
+      else {
+        // A page without end: only who drops it frees the connection.
+        response
+          .writeHead(401, { 'www-authenticate': `Bearer realm="${registry.url}/token"` })
+          .write('denied');
+        ended.push(once(response, 'close'));
+      }
+      return true;
+    };
+    await expect(look()).rejects.toThrow(failing === 'token service' ? 'status 500' : 'cannot be reached');
+    expect(await Promise.all(ended)).toHaveLength(failing === 'token service' ? 1 : 4);
   });
 
   it.each([

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { renderReleaseFileEntry } from '../../../src/contract/formats/release-file-format.ts';
 import type { Blake3Hex } from '../../../src/domain/release/digest.ts';
 import { blake3Hex } from '../../../src/platform/hashing/blake3.ts';
@@ -130,7 +129,8 @@ describe('slipway manifest', () => {
 
   it('reads a file again that changed just before: it could change once more within the same time', async () => {
     const { root } = await makeTree();
-    await put(root, 'fresh', 'fresh', Date.now() / 1000);
+    // Ahead, so that it stays fresh however long the test takes.
+    await put(root, 'fresh', 'fresh', Date.now() / 1000 + 3600);
     await manifest(root);
     const { entries } = await documentOf(join(root, 'release.json'));
     expect(
@@ -148,11 +148,12 @@ describe('slipway manifest', () => {
     const text = await readFile(elsewhere, 'utf8');
     expect(await readFile(join(root, 'a', 'list.json'), 'utf8')).toBe(text);
     await rm(join(root, 'a', 'list.json'));
-    const before = await readdir(tmpdir());
+    const temporary = await temporaryDirectory();
+    vi.stubEnv('TMPDIR', temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { code, out, err } = await manifest(root, '-o', '-');
     expect([code, out, err]).toEqual([0, text, expect.stringMatching(/^standard output describes release /)]);
-    const left = (await readdir(tmpdir())).filter((name) => !before.includes(name));
-    expect(left.filter((name) => name.startsWith('slipway-manifest-'))).toEqual([]);
+    expect(await readdir(temporary)).toEqual([]);
   });
 
   it('says what is wrong with a tree, and leaves the older file as it is', async () => {

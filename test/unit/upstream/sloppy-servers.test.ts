@@ -20,6 +20,9 @@ const MIB = 1024 * 1024;
 /** Text, so that codings make it smaller. */
 const TEXT = Buffer.from('one line of a table\n'.repeat(20_000));
 
+/** A member of gzip that decodes to nothing. */
+const NOTHING = gzipSync('');
+
 let pool: HashPool;
 
 interface Site {
@@ -165,12 +168,27 @@ describe('a server that names a content coding although none was asked for', () 
       /decodes to more than/,
     ],
     ['for a bomb', gzipSync(Buffer.alloc(64 * MIB)), {}, 'size_mismatch', /decodes to more than/],
+    [
+      'for members without content',
+      Buffer.concat([...Array.from({ length: 30_000 }, () => NOTHING), codings.gzip]),
+      {},
+      'size_mismatch',
+      /sends more than 515536 bytes/,
+    ],
     ['for no bytes in it', Buffer.from('no gzip'), {}, 'digest_mismatch', /are not in that coding/],
   ])('is refused with the name of the coding %s', async (_case, body, entry, code, message) => {
     const name = body === codings.br ? 'br' : 'gzip';
     const failed = await upstreamErrorOf((await siteOf(name, body)).download(entry));
     expect(failed).toMatchObject({ code, message: expect.stringMatching(message) as string });
   });
+
+  test.each(Object.entries(codings))(
+    'is asked again when its bytes end too early: %s',
+    async (name, body) => {
+      const failed = await upstreamErrorOf((await siteOf(name, body.subarray(0, -20))).download());
+      expect(failed).toMatchObject({ code: 'upstream_truncated', retryable: true });
+    },
+  );
 
   test('is refused with its name for a document', async () => {
     const body = gzipSync('{"release_id":"r","entries":[]}');
@@ -257,13 +275,16 @@ describe('a server that breaks connections', () => {
     expect(attempts).toBe(5);
   });
 
-  test('fails after five attempts when it ignores ranges and never gets further', async () => {
+  test.each([
+    ['never gets further', 0],
+    ['gets a little further each time', 64 * 1024],
+  ])('fails after five attempts when it ignores ranges and %s', async (_case, more) => {
     const bytes = seededBytes('again', 3 * MIB);
     let attempts = 0;
     const site = await startSite(bytes, (request, response) => {
       attempts += 1;
       delete request.headers.range;
-      sendPart(request, response, { bytes, most: MIB });
+      sendPart(request, response, { bytes, most: MIB + attempts * more });
     });
     expect((await upstreamErrorOf(site.download())).code).toMatch(/^upstream_/);
     // The first one brought something.
