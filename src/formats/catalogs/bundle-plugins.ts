@@ -5,6 +5,7 @@ import {
   changedFigures,
   changesByName,
   type ChangesOf,
+  type Meant,
   type PatchedCatalog,
 } from './bundle-change.ts';
 import { type CatalogPlugin, type FileChange, mediaFolderOf } from './catalog-plugin.ts';
@@ -78,11 +79,15 @@ function plugin(
       const changesOf: ChangesOf =
         meantBy === undefined
           ? changesByName(bundleChanges(changes))
-          : (address) => bundleChanges(meantBy(address));
+          : (address) => bundlesMeant(meantBy(address));
       const { bytes: patched, listed, unread } = rewrite(bytes, changesOf);
       return await Promise.resolve({ bytes: patched, rewritten: listed, unread });
     },
   };
+}
+
+function bundlesMeant(meant: Meant<FileChange> | null): Meant<BundleChange> | null {
+  return meant && { nearest: bundleChanges(meant.nearest), others: bundleChanges(meant.others) };
 }
 
 function bundleChanges(changes: readonly FileChange[]): BundleChange[] {

@@ -284,6 +284,36 @@ describe('rewritten catalogs', () => {
       expect([...one.keys()]).toEqual([`Windows/${NAME}`, 'catalog_w.json']);
     });
 
+    it.each(['json', 'bin'])(
+      'as %s mean the bundle whose figures they state, though one that stays is nearer',
+      async (kind) => {
+        const [twin, own] = [sampleBundle('Another text.'), sampleBundle('別の文。')];
+        const catalogOf = (stated: Buffer, change = {}): string | Buffer => {
+          const bundles = [
+            { ...statedBundle(NAME, stated, HASH), internalId: `{Url}/Android/${NAME}`, ...change },
+          ];
+          return kind === 'json' ? jsonCatalog(bundles) : binaryCatalog(bundles);
+        };
+        const path = `aa/Android/catalog.${kind}`;
+        const rewrite = async (catalog: string | Buffer): Promise<Buffer | undefined> => {
+          const bundles = { [`aa/Android/${NAME}`]: own, [`remote/Android/${NAME}`]: OFFICIAL };
+          const patched = { [`remote/Android/${NAME}`]: PATCHED };
+          const official = { ...bundles, [`other/${NAME}`]: twin, [path]: catalog };
+          return (await rewriteRelease(official, patched)).get(path);
+        };
+        expect(await rewrite(catalogOf(OFFICIAL))).toEqual(
+          Buffer.from(catalogOf(PATCHED, { hash: contentHash(PATCHED) })),
+        );
+        for (const nearer of [catalogOf(own), catalogOf(own, { crc: 0, size: 0 }), catalogOf(twin)]) {
+          expect(await rewrite(nearer)).toBeUndefined();
+        }
+        // A CRC that clients check must not stay.
+        await expect(rewrite(catalogOf(OFFICIAL, { size: 7 }))).rejects.toThrow(
+          'the catalog states the size 7',
+        );
+      },
+    );
+
     it('are rewritten inside of a bundle, whose catalogs and sidecars follow', async () => {
       const stated = [statedBundle(NAME, OFFICIAL, HASH), statedBundle('other.bundle', OTHER, HASH)];
       const changedStated = [changedBundle(PATCHED), stated[1]!];
