@@ -22,10 +22,10 @@ export function isBundledCatalog(path: string): boolean {
   return /(?:^|\/)catalog[^/]*\.bundle$/i.test(path);
 }
 
-/** @throws PatchError `catalog_not_rewritten` for a bundle that cannot be opened, so that nobody knows what it states */
+/** @throws PatchError `catalog_not_rewritten` for a bundle of which a part cannot be read, so that nobody knows what it states */
 function checkOpens(bytes: Uint8Array): void {
   try {
-    openTextAssets(bytesSource(bytes), READ_LIMITS);
+    for (const { read } of openTextAssets(bytesSource(bytes), READ_LIMITS).assets) read();
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     throw notRewritten(`it is a bundle with the name of a catalog, and it cannot be read: ${error.message}`);

@@ -346,6 +346,29 @@ describe('rewritten catalogs', () => {
       }
     });
 
+    it('are found in an archive with other bytes in front of it', async () => {
+      const catalog = jsonCatalog([statedBundle(NAME, OFFICIAL, HASH)]);
+      const zip = Buffer.concat([
+        Buffer.from('MZ\u0090\0', 'latin1'),
+        await zipOf({ 'aa/catalog.json': catalog }),
+      ]);
+      const changed = await rewriteRelease({ [NAME]: OFFICIAL, 'setup.exe': zip }, { [NAME]: PATCHED });
+      const rewritten = unzip(changed.get('setup.exe')!, 'aa/catalog.json').toString();
+      expect(bundlesOfJson(rewritten)).toEqual([changedBundle(PATCHED)]);
+    });
+
+    it('in a bundle with an asset that cannot be read are refused by their name', async () => {
+      const objects = [sampleTextAsset(1n, 'a', 'b'), sampleTextAsset(2n, 'c', 'd'.repeat(99))];
+      const file = writeSerializedFile({ version: 22, objects });
+      file.writeUInt32LE(0x7fff_ffff, file.indexOf('ddd') - 4);
+      const bundle = writeBundle([{ name: 'CAB-catalog', bytes: file }], { compression: 'lz4' });
+      const official = { 'aa/catalog.bundle': bundle, [NAME]: OFFICIAL };
+      await expect(rewriteRelease(official, { [NAME]: PATCHED })).rejects.toMatchObject({
+        code: 'catalog_not_rewritten',
+        fieldPath: 'aa/catalog.bundle',
+      });
+    });
+
     it('that nobody can look into are refused by their name, unless no bundle changes', async () => {
       const official = {
         'aa/catalog.bundle': Buffer.from('UnityFS\0encrypted'),
