@@ -15,7 +15,8 @@ Generated from the schema by \`make docs\`; do not edit.
 
 A catalog is a file of a release that states the sizes and checksums of other files. Game clients check what they download
 against it. A localized release has other bytes in some files, so its catalogs get the figures of the new files; everything
-else in them stays. A catalog can list another catalog, and lie in a zip archive, which is then a new file itself.
+else in them stays. A catalog can list another catalog, and lie in a zip archive, also in one with
+other bytes in front of it, which is then a new file itself.
 
 ## Built-in
 
@@ -43,7 +44,8 @@ ${table(
 
 Catalogs of Addressables name a bundle without its folder. Where several files of the release have this name, the catalog means the
 nearest one, which has the most folders in common with it and whose folders the catalog names, and among those the one whose figures
-it states. So the catalogs of two platforms never mean each other's bundles.
+it states. So the catalogs of two platforms never mean each other's bundles. An address can have other folders than the release:
+where the nearest file is not patched and the catalog states other figures than it has, it means the patched file whose figures it states.
 
 A compressed catalog in a bundle of at most 128 MiB whose name begins with \`catalog\` is rewritten in the bundle. Its path is that of the bundle with the id of
 the text asset: \`catalog.bundle!/-7.textasset\`.
@@ -64,7 +66,7 @@ A localized release is not published when
   TSV, text and files of unknown formats of at most 128 MiB, in archives those with the usual names of catalogs. A size counts within 4 KiB of
   the name and from 100 on; a checksum counts anywhere. A catalog of Addressables is read instead, so nothing is searched in it for the
   figures of bundles;
-- a bundle has the name of a catalog and cannot be opened, while another bundle is patched;
+- a bundle has the name of a catalog, and it or one of its text assets cannot be read, while another bundle is patched;
 - \`localized.catalogs.ignore\` names a catalog of Addressables, or another file with the CRC of a bundle's content, that is about a patched
   bundle: clients would refuse this bundle;
 - catalogs state checksums of each other in a circle.

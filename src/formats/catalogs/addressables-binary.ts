@@ -38,9 +38,11 @@ export function patchAddressablesBinary(bytes: Uint8Array, changesOf: ChangesOf)
     const address = catalog.text(catalog.uint32(location + LOCATION.internalId), '/');
     const candidates = changesOf(address);
     if (object === null) {
-      if (candidates.length > 0) unread.add(fileNameOf(addressPath(address)));
-    } else if (candidates.length > 0 || !options.has(object)) {
+      if (candidates !== null) unread.add(fileNameOf(addressPath(address)));
+    } else if (candidates !== null) {
       options.set(object, chooseChange(figuresAt(catalog, object), candidates));
+    } else if (!options.has(object)) {
+      options.set(object, undefined);
     }
   }
   const listed = new Set<string>();

@@ -8,6 +8,7 @@ import {
   type ChangesOf,
   chooseChange,
   fileNameOf,
+  type Meant,
   type PatchedCatalog,
 } from './bundle-change.ts';
 
@@ -81,7 +82,7 @@ export function patchAddressablesJson(bytes: Uint8Array, changesOf: ChangesOf): 
   const replaced = new Map<number, ReplacedObject>();
   for (const { internalId, object } of entriesOf(entries, fields)) {
     const candidates = changesOf(internalId);
-    if (candidates.length === 0 || object < 0 || replaced.has(object)) continue;
+    if (candidates === null || object < 0 || replaced.has(object)) continue;
     const span = jsonObjectSpan(objects, object);
     if (span === null) {
       unread.add(fileNameOf(addressPath(internalId)));
@@ -159,7 +160,7 @@ function withPrefix(id: string, prefixes: readonly string[]): string {
 /** The options of a bundle with new figures, and the change that they are for. Their other bytes stay as they are. */
 function changedOptions(
   json: string,
-  candidates: readonly BundleChange[],
+  candidates: Meant<BundleChange>,
 ): { readonly json: string; readonly change: BundleChange | undefined } {
   const members = parse(json).children ?? [];
   const find = (name: string): Node | undefined =>

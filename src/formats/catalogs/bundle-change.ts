@@ -31,8 +31,16 @@ export interface PatchedCatalog {
   readonly unread: ReadonlySet<string>;
 }
 
-/** Finds the bundles that a path or an address in a catalog can mean. */
-export type ChangesOf = (address: string) => readonly BundleChange[];
+/** The bundles of one file name that an address in a catalog can mean. */
+export interface Meant<Change> {
+  /** Those that the folders of the address and of the catalog tell. */
+  readonly nearest: readonly Change[];
+  /** Where none of the nearest changes, those that do: the address means one of them where the catalog states its figures. */
+  readonly others: readonly Change[];
+}
+
+/** Finds the bundles that a path or an address in a catalog can mean; `null` where it means no changed one. */
+export type ChangesOf = (address: string) => Meant<BundleChange> | null;
 
 /**
  * The new values of a bundle in a catalog. A value that the catalog leaves empty stays empty. The hash is made from the new
@@ -62,7 +70,10 @@ export function changedFigures(old: CatalogFigures, { path, before, after }: Bun
 /** Finds the bundles that an address can mean by its last part alone. */
 export function changesByName(changes: readonly BundleChange[]): ChangesOf {
   const byName = Map.groupBy(changes, ({ path }) => fileNameOf(path));
-  return (address) => byName.get(fileNameOf(addressPath(address))) ?? [];
+  return (address) => {
+    const nearest = byName.get(fileNameOf(addressPath(address)));
+    return nearest === undefined ? null : { nearest, others: [] };
+  };
 }
 
 /** The path of an address in a catalog, with slashes and without a query. */
@@ -82,10 +93,23 @@ export function fileNameOf(path: string): string {
  */
 export function chooseChange(
   old: CatalogFigures,
-  candidates: readonly BundleChange[],
+  { nearest, others }: Meant<BundleChange>,
 ): BundleChange | undefined {
-  const [first, ...others] = candidates;
-  if (first === undefined || others.length === 0) return first;
+  if (others.length === 0) return chooseAmong(old, nearest);
+  const statesNothing = old.size === 0 && old.crc === 0;
+  if (statesNothing || nearest.some(({ before }) => isStated(old, before))) return undefined;
+  // Clients check the CRC, so one that is stated must not stay, whatever the size beside it is.
+  const isMeant = (figures: BundleFigures | null): boolean =>
+    figures !== null && (old.crc === 0 ? isStated(old, figures) : old.crc === figures.crc32);
+  return chooseAmong(
+    old,
+    others.filter(({ before, after }) => isMeant(before) || isMeant(after)),
+  );
+}
+
+function chooseAmong(old: CatalogFigures, candidates: readonly BundleChange[]): BundleChange | undefined {
+  const [first, ...rivals] = candidates;
+  if (first === undefined || rivals.length === 0) return first;
   const fitting = candidates.filter(
     ({ before, after }) => isStated(old, before) || (after !== null && isStated(old, after)),
   );

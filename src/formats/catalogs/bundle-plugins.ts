@@ -5,6 +5,7 @@ import {
   changedFigures,
   changesByName,
   type ChangesOf,
+  type Meant,
   type PatchedCatalog,
 } from './bundle-change.ts';
 import { type CatalogPlugin, type FileChange, mediaFolderOf } from './catalog-plugin.ts';
@@ -21,10 +22,10 @@ export function isBundledCatalog(path: string): boolean {
   return /(?:^|\/)catalog[^/]*\.bundle$/i.test(path);
 }
 
-/** @throws PatchError `catalog_not_rewritten` for a bundle that cannot be opened, so that nobody knows what it states */
+/** @throws PatchError `catalog_not_rewritten` for a bundle of which a part cannot be read, so that nobody knows what it states */
 function checkOpens(bytes: Uint8Array): void {
   try {
-    openTextAssets(bytesSource(bytes), READ_LIMITS);
+    for (const { read } of openTextAssets(bytesSource(bytes), READ_LIMITS).assets) read();
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     throw notRewritten(`it is a bundle with the name of a catalog, and it cannot be read: ${error.message}`);
@@ -78,11 +79,15 @@ function plugin(
       const changesOf: ChangesOf =
         meantBy === undefined
           ? changesByName(bundleChanges(changes))
-          : (address) => bundleChanges(meantBy(address));
+          : (address) => bundlesMeant(meantBy(address));
       const { bytes: patched, listed, unread } = rewrite(bytes, changesOf);
       return await Promise.resolve({ bytes: patched, rewritten: listed, unread });
     },
   };
+}
+
+function bundlesMeant(meant: Meant<FileChange> | null): Meant<BundleChange> | null {
+  return meant && { nearest: bundleChanges(meant.nearest), others: bundleChanges(meant.others) };
 }
 
 function bundleChanges(changes: readonly FileChange[]): BundleChange[] {

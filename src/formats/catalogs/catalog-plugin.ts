@@ -1,5 +1,6 @@
 import type { BundleDigests } from '../unity/bundle-digests.ts';
 import { notRewritten, type PatchError } from '../patch/patch-error.ts';
+import type { Meant } from './bundle-change.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type FileFigures } from './file-figures.ts';
 
 /**
@@ -27,10 +28,10 @@ export interface RewrittenCatalog {
 }
 
 /**
- * The changed bundles that an address in a catalog can mean, and those of the same file name that did not change. These have the
- * same object as `before` and as `after`.
+ * The bundles that an address in a catalog can mean; `null` where it means no changed one. One that did not change has the same
+ * object as `before` and as `after`.
  */
-export type MeantBy = (address: string) => readonly FileChange[];
+export type MeantBy = (address: string) => Meant<FileChange> | null;
 
 /** Knows one kind of file that lists others with sizes and checksums. */
 export interface CatalogPlugin {

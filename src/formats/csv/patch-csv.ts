@@ -4,7 +4,7 @@ import type { ValueEdit } from '../patch/find-places.ts';
 import type { DecodedText } from '../text/decode-text.ts';
 import { patchText, type PatchTextOptions } from '../text/patch-text.ts';
 import type { TextSplice } from '../text/splice-text.ts';
-import { delimiterOf, readCsv, type CsvOptions } from './read-csv.ts';
+import { delimiterOf, DELIMITERS, firstRowOf, readCsv, type CsvOptions } from './read-csv.ts';
 
 export interface PatchCsvOptions extends CsvOptions, PatchTextOptions {}
 
@@ -26,8 +26,12 @@ export function patchCsv<Value extends string | Uint8Array>(
     },
     write: (decoded) => {
       const delimiter = delimiterOf(decoded.text, options);
+      // Other delimiters in the first row could be taken for that of the table.
+      const counted = options.delimiter === 'auto' ? firstRowOf(decoded.text).length : -1;
       return (place) => {
-        if (!place.characters.includes('\0')) return cell(place, decoded, delimiter);
+        if (!place.characters.includes('\0')) {
+          return cell(place, decoded, place.start <= counted ? DELIMITERS : [delimiter]);
+        }
         const message = 'the target text has a NUL, which no table holds';
         throw new PatchError('character_not_allowed', place.fieldPath, message);
       };
@@ -38,13 +42,13 @@ export function patchCsv<Value extends string | Uint8Array>(
 function cell(
   { characters: value, start, end }: TextSplice,
   { text }: DecodedText,
-  delimiter: string,
+  delimiters: readonly string[],
 ): string {
   const isQuoted = text.charAt(start) === '"';
   // A file that has a plain quote within a plain cell does not expect quotes around the cell.
   const mayHoldQuotes = !isQuoted && text.slice(start, end).includes('"');
   const needsQuotes =
-    value.includes(delimiter) ||
+    delimiters.some((delimiter) => value.includes(delimiter)) ||
     /^["\uFEFF]|[\r\n]/.test(value) ||
     (value.includes('"') && !mayHoldQuotes) ||
     (value === '' && isWholeLine(text, start, end));

@@ -3,7 +3,7 @@ import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type FoundText, type ReadTarget } from '../text/report-text.ts';
 
 /** What can separate columns, in the order in which they are tried. */
-const DELIMITERS = [',', ';', '\t', '|'] as const;
+export const DELIMITERS = [',', ';', '\t', '|'] as const;
 
 export interface CsvOptions {
   /** `auto`: see {@link delimiterOf}. */
@@ -68,8 +68,7 @@ export function readCsv(decoded: DecodedText, options: CsvOptions, target: ReadT
 /** The character that separates the columns. `auto`: the one that separates the first row into the most, else a comma. */
 export function delimiterOf(text: string, { delimiter }: CsvOptions): string {
   if (delimiter !== 'auto') return delimiter;
-  const [firstRow = ''] = /^[\r\n]*((?:"(?:[^"]|"")*"|[^"\r\n])*)/.exec(text.slice(0, MAX_HEADER)) ?? [];
-  const plain = firstRow.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const plain = firstRowOf(text).replaceAll(/"(?:[^"]|"")*"/g, '');
   let best: string = DELIMITERS[0];
   let most = 0;
   for (const each of DELIMITERS) {
@@ -77,6 +76,11 @@ export function delimiterOf(text: string, { delimiter }: CsvOptions): string {
     if (count > most) [best, most] = [each, count];
   }
   return best;
+}
+
+/** The first row, with the line ends in front of it: what a delimiter is found by. */
+export function firstRowOf(text: string): string {
+  return /^[\r\n]*(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(0, MAX_HEADER))?.[0] ?? '';
 }
 
 /** UTF-16 code units of the first row in which separators are counted. */

@@ -7,7 +7,10 @@ import type { ReadLimits } from '../value-visitor.ts';
 export type Compression = 'gzip' | 'zlib';
 
 const GZIP = { header: 10, trailer: 8, flagsAt: 3, headerCrc: 2, extra: 4, name: 8, comment: 16 } as const;
+const ZLIB_HEADER = 2;
 const BEST = 9;
+/** The smallest window that zlib writes, as a power of two. */
+const MIN_WINDOW_BITS = 9;
 
 /**
  * The file in a compressed file. Its checksum is checked.
@@ -43,21 +46,51 @@ export function decompress(bytes: Uint8Array, compression: Compression, limits: 
  * file gives the same bytes with the same version of zlib.
  *
  * @param official a compressed file that {@link decompress} reads
+ * @throws FormatError `compression_invalid` when its header is cut
  */
-export function compressLike(official: Uint8Array, compression: Compression, content: Uint8Array): Buffer {
+export function compressLike(
+  official: Uint8Array,
+  compression: Compression,
+  content: Uint8Array,
+  { ratio }: ReadLimits,
+): Buffer {
+  const header = compressedHeader(official, compression);
   if (compression === 'zlib') {
-    const [, flags = 0] = official;
-    // The level in the header is only a hint; 0x01, 0x5E, 0x9C and 0xDA stand for 1, 5, 6 and 9.
-    return deflateSync(content, { level: [1, 5, 6, BEST][flags >> 6] ?? constants.Z_DEFAULT_COMPRESSION });
+    const [method = 0, flags = 0] = official;
+    const options = {
+      // The level in the header is only a hint; 0x01, 0x5E, 0x9C and 0xDA stand for 1, 5, 6 and 9.
+      level: [1, 5, 6, BEST][flags >> 6] ?? constants.Z_DEFAULT_COMPRESSION,
+      // Clients allocate no more than the window of the header. One of 256 bytes is enough for what zlib writes with 512.
+      windowBits: Math.max(MIN_WINDOW_BITS, (method >> 4) + 8),
+    };
+    const made = deflateWithin(ratio, content, (strategy) => deflateSync(content, { ...options, strategy }));
+    return Buffer.concat([header, made.subarray(ZLIB_HEADER)]);
   }
   const trailer = Buffer.alloc(GZIP.trailer);
   trailer.writeUInt32LE(crc32(content), 0);
   trailer.writeUInt32LE(content.length % 2 ** 32, 4);
-  return Buffer.concat([gzipHeader(official), deflateRawSync(content, { level: BEST }), trailer]);
+  const data = deflateWithin(ratio, content, (strategy) =>
+    deflateRawSync(content, { level: BEST, strategy }),
+  );
+  return Buffer.concat([header, data, trailer]);
 }
 
-/** The header of a gzip file: everything in front of its compressed data. @throws FormatError `compression_invalid` */
-export function gzipHeader(official: Uint8Array): Buffer {
+/** Readers refuse a ratio that only a bomb has, so a content with a long repetition is compressed less. */
+export function deflateWithin(
+  ratio: number,
+  content: Uint8Array,
+  deflate: (strategy: number) => Buffer,
+): Buffer {
+  const data = deflate(constants.Z_DEFAULT_STRATEGY);
+  return content.length <= data.length * ratio ? data : deflate(constants.Z_HUFFMAN_ONLY);
+}
+
+/** The header of a compressed file: everything in front of its compressed data. @throws FormatError `compression_invalid` */
+export function compressedHeader(official: Uint8Array, compression: Compression): Buffer {
+  return compression === 'gzip' ? gzipHeader(official) : bufferOf(official).subarray(0, ZLIB_HEADER);
+}
+
+function gzipHeader(official: Uint8Array): Buffer {
   const bytes = bufferOf(official);
   const flags = bytes[GZIP.flagsAt] ?? 0;
   let end: number = GZIP.header;

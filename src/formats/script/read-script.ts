@@ -31,7 +31,8 @@ interface LineMatch {
  * block, are one element: how many they are can change with their text. For each line, the first pattern that matches is used, with all its matches in the line. A match is an object
  * with the fields `text` and `name`, and with labels `speaker`, `scene` and `key`; the second one in line 3 is `line[3.2]`. A match without a text gives its speaker and its scene to the lines below it.
  *
- * @throws FormatError `container_limit_exceeded`, `script_invalid` for a quote that joins lines and is not closed
+ * @throws FormatError `container_limit_exceeded`, `script_invalid` for a quote that joins lines and is not closed, and for groups
+ *   that overlap
  */
 export function readScript(decoded: DecodedText, script: CompiledScript, target: ReadTarget): void {
   const { visitor } = target;
@@ -47,6 +48,7 @@ interface BegunSection {
 }
 
 class ScriptReader {
+  readonly #decoded: DecodedText;
   readonly #text: string;
   readonly #script: CompiledScript;
   readonly #target: ReadTarget;
@@ -58,6 +60,7 @@ class ScriptReader {
   #index = 0;
 
   constructor(decoded: DecodedText, script: CompiledScript, target: ReadTarget) {
+    this.#decoded = decoded;
     this.#text = decoded.text;
     this.#script = script;
     this.#target = target;
@@ -141,7 +144,7 @@ class ScriptReader {
   #beginsSection(line: Line): BegunSection | null {
     if (this.#section !== null || line.start === line.end) return null;
     for (const section of this.#script.sections) {
-      const found = findAll(section.begin, line);
+      const found = this.#findAll(section.begin, line);
       if (found.length > 0) return { section, found };
     }
     return null;
@@ -163,10 +166,40 @@ class ScriptReader {
     if (line.start === line.end) return null;
     for (const pattern of patterns) {
       if (pattern.line !== null && !isFound(pattern.line, line.content)) continue;
-      const found = findAll(pattern, line);
+      const found = this.#findAll(pattern, line);
       if (found.length > 0) return { pattern, found };
     }
     return null;
+  }
+
+  /** The matches of a pattern in a line, with its named groups. A group that took no part in the match is left out. */
+  #findAll({ match, groups }: ScriptPattern, { content, start: shift }: Line): readonly Found[] {
+    // Whether a pattern matches is found several times faster than where.
+    if (!match.test(content)) return [];
+    if (groups.size === 0) return [new Map()];
+    const { elements } = this.#target.limits;
+    const matcher = match.matcher(content);
+    const all: Found[] = [];
+    while (matcher.find()) {
+      if (all.length === elements) {
+        throw this.#failure('container_limit_exceeded', `a line has more than ${elements} matches`, shift);
+      }
+      const found = new Map<ScriptGroup, Range>();
+      for (const [name, index] of groups) {
+        const start = matcher.start(index);
+        if (start >= 0) found.set(name, { start: shift + start, end: shift + matcher.end(index) });
+      }
+      all.push(found);
+    }
+    return all;
+  }
+
+  #failure(
+    code: 'container_limit_exceeded' | 'script_invalid',
+    message: string,
+    position: number,
+  ): FormatError {
+    return new FormatError(code, message, byteOffsets(this.#decoded)(position));
   }
 
   #value(range: Range | undefined): string {
@@ -203,14 +236,32 @@ class ScriptReader {
     this.#label('key', this.#value(groups.get('key')));
     this.#label('speaker', own || name || this.#context.speaker);
     this.#label('scene', this.#value(groups.get('scene')) || this.#context.scene);
-    for (const field of ['name', 'text'] as const) {
-      const range = groups.get(field);
-      if (range === undefined) continue;
+    for (const [field, range] of this.#textsOf(groups)) {
       visitor.field(field);
       const found = { value: this.#value(range), start: range.start, end: range.end };
       reportText(this.#target, found, () => `line[${element}].${field}`);
     }
     visitor.endObject();
+  }
+
+  /** The groups that can be translated, in the order of the text: patches need it. */
+  #textsOf(groups: Found): readonly (readonly ['name' | 'text', Range])[] {
+    const [name, text] = [groups.get('name'), groups.get('text')];
+    if (name === undefined) return text === undefined ? [] : [['text', text]];
+    if (text === undefined) return [['name', name]];
+    if (name.end <= text.start)
+      return [
+        ['name', name],
+        ['text', text],
+      ];
+    if (text.end <= name.start)
+      return [
+        ['text', text],
+        ['name', name],
+      ];
+    const message =
+      'the groups "name" and "text" of a pattern have characters in common; use "speaker" for a name that is part of the text';
+    throw this.#failure('script_invalid', message, Math.min(name.start, text.start));
   }
 
   #label(field: string, value: string): void {
@@ -235,24 +286,6 @@ class ScriptReader {
 
 function hasText(found: Found): boolean {
   return found.has('text') || found.has('name');
-}
-
-/** The matches of a pattern in a line, with its named groups. A group that took no part in the match is left out. */
-function findAll({ match, groups }: ScriptPattern, { content, start: shift }: Line): readonly Found[] {
-  // Whether a pattern matches is found several times faster than where.
-  if (!match.test(content)) return [];
-  if (groups.size === 0) return [new Map()];
-  const matcher = match.matcher(content);
-  const all: Found[] = [];
-  while (matcher.find()) {
-    const found = new Map<ScriptGroup, Range>();
-    for (const [name, index] of groups) {
-      const start = matcher.start(index);
-      if (start >= 0) found.set(name, { start: shift + start, end: shift + matcher.end(index) });
-    }
-    all.push(found);
-  }
-  return all;
 }
 
 function isFound(expression: RE2JS, content: string): boolean {
@@ -327,14 +360,18 @@ function endsInBackslash({ content }: Line, isContinued: boolean): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Whether a quote is open at the end of a line. A comment outside of quotes ends the search. */
+/** Whether a quote is open at the end of a line. A comment outside of quotes that the line does not close ends the search. */
 function isQuoteOpen({ content }: Line, wasOpen: boolean): boolean {
   let open = wasOpen;
   for (let at = 0; at < content.length; at += 1) {
     const character = content.charAt(at);
     if (character === '"') open = !open;
     else if (character === '\\' && open) at += 1;
-    else if (character === '/' && !open && /[/*]/.test(content.charAt(at + 1))) return false;
+    else if (character === '/' && !open && /[/*]/.test(content.charAt(at + 1))) {
+      const close = content.charAt(at + 1) === '*' ? content.indexOf('*/', at + 2) : -1;
+      if (close === -1) return false;
+      at = close + 1;
+    }
   }
   return open;
 }

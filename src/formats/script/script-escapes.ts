@@ -27,17 +27,21 @@ export function unescapeText(raw: string, escapes: ScriptEscapes): string {
 export interface EscapeForm {
   readonly escapes: ScriptEscapes;
   readonly lineEnd: string;
-  /** Whether characters beyond ASCII are escaped, as Java's tools do. */
+  /**
+   * Whether characters beyond ASCII are escaped: in properties of ASCII alone, which many programs read as ISO-8859-1 (source:
+   * java.util.Properties.load of a stream), and where Java's tools have done it.
+   */
   readonly isAscii: boolean;
 }
 
 /** Finds out how a script is written. */
 export function escapeFormOf(text: string, escapes: ScriptEscapes): EscapeForm {
+  // oxlint-disable-next-line no-control-regex -- ASCII includes the control characters
+  const isPlain = escapes !== 'none' && !/[^\x00-\x7F]/.test(text);
   return {
     escapes,
     lineEnd: /\r\n|\n|\r/.exec(text)?.[0] ?? '\n',
-    // oxlint-disable-next-line no-control-regex -- ASCII includes the control characters
-    isAscii: escapes !== 'none' && /\\u[\dA-Fa-f]{4}/.test(text) && !/[^\x00-\x7F]/.test(text),
+    isAscii: isPlain && (escapes === 'properties' || /\\u[\dA-Fa-f]{4}/.test(text)),
   };
 }
 

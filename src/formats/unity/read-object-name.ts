@@ -40,7 +40,10 @@ const HEAD_LIMITS = { ...READ_LIMITS, stringBytes: HEAD_BYTES, elements: HEAD_BY
  */
 export function readObjectName(file: SerializedFile, object: SerializedObject): ObjectName {
   const { classId, scriptHash, tree } = object.type;
-  const known = tree ?? builtinTypeTree(classId) ?? file.typeTreeOf({ classId, scriptHash, className: null });
+  const known =
+    tree ??
+    builtinTypeTree(classId) ??
+    file.typeTreeOf({ classId, scriptHash, className: null, assembly: null });
   if (classId !== CLASS_IDS.monoBehaviour) {
     return {
       name: known === null ? null : (readHead(file, object, known).texts.get('m_Name') ?? null),

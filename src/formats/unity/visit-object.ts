@@ -111,7 +111,9 @@ function referenceTypesOf(file: SerializedFile): ReferenceTypeOf {
     const found = compiled.get(key);
     if (found !== undefined) return found;
     const className = [name.namespace, name.className].filter((part) => part !== '').join('.');
-    const tree = trees.get(key) ?? file.typeTreeOf({ classId: null, scriptHash: null, className });
+    const tree =
+      trees.get(key) ??
+      file.typeTreeOf({ classId: null, scriptHash: null, className, assembly: name.assembly });
     if (tree === null) return null;
     const type = compileTypeTree(tree, file.header.littleEndian, 'reference');
     compiled.set(key, type);
@@ -130,7 +132,8 @@ function typeTreeOf(file: SerializedFile, object: SerializedObject): TypeTree {
   if (tree !== null) return tree;
   const named = classId === CLASS_IDS.monoBehaviour ? readObjectName(file, object).script : null;
   const className = named?.className ?? null;
-  const found = file.typeTreeOf({ classId, scriptHash, className }) ?? builtinTypeTree(classId);
+  const found =
+    file.typeTreeOf({ classId, scriptHash, className, assembly: null }) ?? builtinTypeTree(classId);
   if (found !== null) return found;
   const place = named === null || named.file === null ? null : `object ${named.pathId} of ${named.file}`;
   const script = [className ?? place, scriptHash && `script ${scriptHash}`].filter(Boolean).join(', ');

@@ -2,6 +2,7 @@ import { XML_SYNTAX } from '../collect/path-syntax.ts';
 import type { ValueEdit } from '../patch/find-places.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import type { DecodedText } from '../text/decode-text.ts';
+import { BEYOND_ASCII, declaredEncoding } from '../text/declared-encoding.ts';
 import { patchText, type PatchTextOptions } from '../text/patch-text.ts';
 import type { TextSplice } from '../text/splice-text.ts';
 import { isWellFormedContent, readXml } from './read-xml.ts';
@@ -10,8 +11,11 @@ import { isWellFormedContent, readXml } from './read-xml.ts';
 // oxlint-disable-next-line no-control-regex -- it finds the control characters
 const NEVER = /[\x00-\x08\v\f\x0E-\x1F\uFFFE\uFFFF]/;
 
+const DECLARATION = /^<\?xml\s[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/;
+
 /**
- * Replaces attributes and contents of elements. A text with markup is replaced by one whose markup is well-formed.
+ * Replaces attributes and contents of elements. A text with markup is replaced by one whose markup is well-formed. Characters that the
+ * declared encoding may lack are written as references.
  *
  * @throws PatchError; FormatError when the document cannot be read
  */
@@ -23,7 +27,13 @@ export function patchXml<Value extends string | Uint8Array>(
   return patchText(value, edits, options, {
     syntax: XML_SYNTAX,
     read: readXml,
-    write: (decoded) => (place) => charactersOf(place, decoded),
+    write: (decoded) => {
+      const declared = declaredEncoding(decoded, options.encoding, DECLARATION);
+      return (place) => {
+        const characters = charactersOf(place, decoded);
+        return declared === null ? characters : inAscii(characters, place, decoded, declared);
+      };
+    },
     readsBack: 'the target text would not be read again as it is; its markup may be that of the document',
   });
 }
@@ -49,6 +59,24 @@ function charactersOf({ characters, start, end, fieldPath }: TextSplice, { text 
     );
   }
   return content(characters);
+}
+
+/** @throws PatchError `unencodable_character` in a CDATA section and in a text with markup, which is read with its references */
+function inAscii(
+  characters: string,
+  { start, end, fieldPath }: TextSplice,
+  { text }: DecodedText,
+  declared: string,
+): string {
+  if (characters.search(BEYOND_ASCII) === -1) return characters;
+  if (text.charAt(start - 1) === '[' || text.slice(start, end).includes('<')) {
+    const message = `the document declares the encoding ${declared}, and a CDATA section or a text with markup cannot be written with references; name the encoding in the rule`;
+    throw new PatchError('unencodable_character', fieldPath, message);
+  }
+  return characters.replaceAll(
+    BEYOND_ASCII,
+    (character) => `&#x${(character.codePointAt(0) ?? 0).toString(16).toUpperCase()};`,
+  );
 }
 
 function attribute(characters: string, quote: string): string {

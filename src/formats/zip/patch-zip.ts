@@ -1,6 +1,7 @@
-import { constants, crc32, deflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { blake3Hex } from '../../platform/hashing/blake3.ts';
 import type { ByteSource } from '../byte-source.ts';
+import { deflateWithin } from '../gzip/compressed-file.ts';
 import { newPiece, type OutputPiece } from '../patch/output-pieces.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import { READ_LIMITS, type ReadLimits } from '../value-visitor.ts';
@@ -91,7 +92,12 @@ function encodeEntry(
     throw new PatchError('file_too_large', entry.name, message);
   }
   const checksum = crc32(content);
-  const packed = entry.method === STORED ? bufferOf(content) : deflate(content, limits);
+  const packed =
+    entry.method === STORED
+      ? bufferOf(content)
+      : deflateWithin(limits.ratio, content, (strategy) =>
+          deflateRawSync(content, { level: LEVEL, strategy }),
+        );
   const data =
     (entry.flags & ZIP_FLAGS.encrypted) === 0
       ? packed
@@ -105,13 +111,6 @@ function encodeEntry(
     data,
     values: { crc32: checksum, compressedSize: data.length, uncompressedSize: content.length },
   };
-}
-
-/** Readers refuse a ratio that only a bomb has, so a content with a long repetition is compressed less. */
-function deflate(content: Uint8Array, { ratio }: ReadLimits): Buffer {
-  const data = deflateRawSync(content, { level: LEVEL });
-  if (content.length <= data.length * ratio) return data;
-  return deflateRawSync(content, { level: LEVEL, strategy: constants.Z_HUFFMAN_ONLY });
 }
 
 /** Random bytes are usual here; bytes of the content keep the archive the same for the same content. */

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import {
   beginsZlib,
   compressLike,
+  compressedHeader,
   decompress,
-  gzipHeader,
 } from '../../../src/formats/gzip/compressed-file.ts';
+import { createRandom } from '../../../demo/game/seeded-random.ts';
 import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
@@ -24,17 +25,39 @@ describe('a compressed file', () => {
     const official = kind === 'gzip' ? gzipSync(CONTENT) : deflateSync(CONTENT, { level: 9 });
     expect(decompress(official, kind, READ_LIMITS).equals(CONTENT)).toBe(true);
     const other = Buffer.from('Once upon a time.');
-    const written = compressLike(official, kind, other);
+    const written = compressLike(official, kind, other, READ_LIMITS);
     expect((kind === 'gzip' ? gunzipSync(written) : inflateSync(written)).equals(other)).toBe(true);
     expect(written.subarray(0, 2).equals(official.subarray(0, 2))).toBe(true);
-    expect(compressLike(official, kind, other).equals(written)).toBe(true);
+    expect(compressLike(official, kind, other, READ_LIMITS).equals(written)).toBe(true);
   });
 
   it('keeps every field of a header of gzip', () => {
     const official = Buffer.concat([HEADER, gzipSync(CONTENT).subarray(10)]);
-    expect(gzipHeader(official).equals(HEADER)).toBe(true);
-    expect(compressLike(official, 'gzip', CONTENT).subarray(0, HEADER.length).equals(HEADER)).toBe(true);
-    expect(formatErrorOf(() => gzipHeader(HEADER.subarray(0, 20)))?.code).toBe('compression_invalid');
+    expect(compressedHeader(official, 'gzip').equals(HEADER)).toBe(true);
+    expect(
+      compressLike(official, 'gzip', CONTENT, READ_LIMITS).subarray(0, HEADER.length).equals(HEADER),
+    ).toBe(true);
+    expect(formatErrorOf(() => compressedHeader(HEADER.subarray(0, 20), 'gzip'))?.code).toBe(
+      'compression_invalid',
+    );
+  });
+
+  it.each([8, 9, 12, 15])('keeps a window of 2^%i bytes', (bits) => {
+    const content = createRandom(34).bytes(1000);
+    const official = deflateSync(CONTENT, { windowBits: Math.max(9, bits) });
+    // zlib reads such a header and writes none.
+    if (bits === 8) official.writeUInt16BE(0x0899);
+    const written = compressLike(official, 'zlib', Buffer.concat(Array(8).fill(content)), READ_LIMITS);
+    expect(written.readUInt16BE()).toBe(official.readUInt16BE());
+    expect(inflateSync(written, { windowBits: bits }).length).toBe(8000);
+  });
+
+  it.each(['gzip', 'zlib'] as const)('is written so that it can be read again: %s', (kind) => {
+    const content = Buffer.alloc(200_000, 'あ');
+    const official = kind === 'gzip' ? gzipSync(CONTENT, { level: 1 }) : deflateSync(CONTENT);
+    const limits = { ...READ_LIMITS, ratio: 100 };
+    const written = compressLike(official, kind, content, limits);
+    expect(decompress(written, kind, limits).equals(content)).toBe(true);
   });
 
   it('refuses a bomb, damage, several files and bytes behind the file', () => {

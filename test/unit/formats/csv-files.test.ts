@@ -287,6 +287,14 @@ describe('patchCsv', () => {
     expect(textsOf(patched, options).get('row[0].0')).toBe('\uFEFFz');
   });
 
+  it('keeps the delimiter that is found by the first row', () => {
+    const options = { delimiter: 'auto', header: false } as const;
+    const edits = [edit('row[0].1', 'y', 'a;b;c'), edit('row[1].1', 'z', 'd;e;f')];
+    const patched = patchCsv('x,y\nx,z\n', edits, options);
+    expect(patched).toBe('x,"a;b;c"\nx,d;e;f\n');
+    expect(textsOf(Buffer.from(patched), options).get('row[0].1')).toBe('a;b;c');
+  });
+
   it('quotes a tab in a table of tabs, and leaves commas plain', () => {
     expect(patchCsv('a\tb\nx\ty\n', [edit('row[0].a', 'x', '1,2'), edit('row[0].b', 'y', '1\t2')], TSV)).toBe(
       'a\tb\n1,2\t"1\t2"\n',

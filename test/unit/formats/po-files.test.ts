@@ -93,6 +93,28 @@ describe('patchPo', () => {
     );
   });
 
+  it('refuses a character that the declared charset may lack', () => {
+    const fieldPath = 'message[1].msgstr';
+    const fileOf = (charset: string, text = 'b'): Buffer =>
+      Buffer.from(
+        String.raw`msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=${charset}\n"
+
+msgid "a"
+msgstr "${text}"
+`,
+      );
+    const targetOf = (charset: string, target: string) => () =>
+      patchPo(fileOf(charset), [{ fieldPath, source: 'b', target }]);
+    for (const charset of ['ISO-8859-1', 'ASCII']) {
+      expect(patchErrorOf(targetOf(charset, 'é'))).toEqual({ code: 'unencodable_character', fieldPath });
+      expect(targetOf(charset, 'e')()).toEqual(fileOf(charset, 'e'));
+    }
+    for (const charset of ['UTF-8', 'CHARSET'])
+      expect(targetOf(charset, 'é')()).toEqual(fileOf(charset, 'é'));
+  });
+
   it.each(['', 'a\0'])('refuses the text %j', (target) => {
     const edits = [{ fieldPath: 'message[1].msgstr', source: 'こんにちは', target }];
     expect(patchErrorOf(() => patchPo(FILE, edits))).toEqual({

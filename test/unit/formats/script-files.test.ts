@@ -81,6 +81,30 @@ describe('readScript', () => {
     ]);
   });
 
+  it('joins the lines of a quote behind a comment', () => {
+    const file = '/* c */ "k" = "two\nlines"; /* "open\n"l" = "three";\n';
+    expect(read(file, 'strings')).toEqual(['key=k|two\nlines', 'key=l|three']);
+  });
+
+  it('refuses a line with more matches than the limit, and groups that overlap', () => {
+    const run =
+      (match: string, text: string, limits = {}) =>
+      () => {
+        readScript(
+          decodedString(text),
+          compileScript({ patterns: [{ match }] }),
+          createValueRecorder(limits),
+        );
+      };
+    const words = String.raw`(?<text>\w+)`;
+    expect(formatErrorOf(run(words, 'a b', { elements: 2 }))).toBeNull();
+    expect(formatErrorOf(run(words, 'a b c', { elements: 2 }))?.code).toBe('container_limit_exceeded');
+    expect(formatErrorOf(run('(?<text>(?<name>[A-Z]+): .*)', 'x\nBOB: hi'))).toMatchObject({
+      code: 'script_invalid',
+      offset: 2,
+    });
+  });
+
   it.each([
     ['"k" = "あ;\n', {}, 'script_invalid'],
     ['a\nb\nc', { elements: 2 }, 'container_limit_exceeded'],
@@ -156,11 +180,21 @@ describe('patchScript', () => {
     expect(written).toBeGreaterThan(100);
   });
 
+  it('writes a name behind its text', () => {
+    const script = compileScript({ patterns: [{ match: '^(?<text>.+) -- (?<name>.+)$' }] });
+    const edits = [
+      { fieldPath: 'line[0].name', source: 'Bob', target: 'Robert' },
+      { fieldPath: 'line[0].text', source: 'Hi', target: 'Hello' },
+    ];
+    expect(patchScript('Hi -- Bob\n', edits, script, {})).toBe('Hello -- Robert\n');
+  });
+
   it('escapes as the script does', () => {
     const properties = scriptPreset('properties');
     const edit = (source: string, target: string) => [{ fieldPath: 'line[0].text', source, target }];
     expect(patchScript('a=\\u3042\n', edit('あ', ' é\n'), properties, {})).toBe('a=\\ \\u00E9\\n\n');
     expect(patchScript('a=あ\n', edit('あ', 'é'), properties, {})).toBe('a=é\n');
+    expect(patchScript('a=Start\n', edit('Start', '開始'), properties, {})).toBe('a=\\u958B\\u59CB\n');
     const renpy = scriptPreset('renpy');
     const say = String.raw`e "100\% of [x]"`;
     expect(patchScript(say, edit(String.raw`100\% of [x]`, String.raw`all "100\%"`), renpy, {})).toBe(

@@ -39,6 +39,7 @@ import {
   sampleScript,
   sampleTextAsset,
 } from '../../support/unity-samples.ts';
+import { formatErrorOf } from '../../support/value-recorder.ts';
 import { textsOfBundle, textsOfFile, type UnityTextsOptions } from '../../support/unity-texts.ts';
 
 function write(objects: readonly UnityObject[], typeTrees = true): Buffer {
@@ -206,6 +207,31 @@ describe('the objects of Unity', () => {
         const typeTreeOf = readTypeTreeFile(JSON.stringify(trees), 64);
         const bytes = writeReferences(behaviour([known, unknown], [text('behind')]));
         expect(pathsOf(bytes, { typeTreeOf })).toContainEqual(['references.RefIds[7].data.secret', 'proof']);
+      });
+
+      it('take the type tree of the class in their assembly', () => {
+        const nodes = (name: string) => [
+          { m_Level: 0, m_Type: 'Hidden', m_Name: 'Base' },
+          { m_Level: 1, m_Type: 'string', m_Name: name },
+        ];
+        const bytes = writeReferences(behaviour([known, unknown], [text('behind')]));
+        const found = (trees: Readonly<Record<string, unknown>>) =>
+          pathsOf(bytes, { typeTreeOf: readTypeTreeFile(JSON.stringify(trees), 64) }).map(([path]) => path);
+        const own = { 'Demo.Hidden': nodes('secret') };
+        const other = { 'Demo.Hidden': nodes('other') };
+        for (const trees of [
+          { Other: other, Game: own },
+          { 'Game.dll': own, 'Other.dll': other },
+          { Core: own, Other: own },
+        ]) {
+          expect(found(trees)).toContain('references.RefIds[7].data.secret');
+        }
+        // Nothing says which of these is the class of the object.
+        expect(found({ Core: own, Other: other }).join()).not.toContain('RefIds[7]');
+        const typeTreeOf = readTypeTreeFile(JSON.stringify({ Core: own, Other: other }), 64);
+        const query = { classId: 114, scriptHash: null, className: 'Demo.Hidden', assembly: null };
+        expect(() => typeTreeOf(query)).toThrow('of Core, Other; name the right one');
+        expect(formatErrorOf(() => typeTreeOf(query))?.code).toBe('typetree_missing');
       });
 
       it('have no fields where they refer to nothing', () => {

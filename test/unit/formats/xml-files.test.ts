@@ -94,6 +94,24 @@ describe('patchXml', () => {
     );
   });
 
+  it.each(['ISO-8859-1', 'us-ascii'])('writes what %s lacks as references, or refuses it', (encoding) => {
+    const file = `<?xml version="1.0" encoding='${encoding}'?>\n<a b="c">d<e><![CDATA[f]]></e></a>`;
+    const plain = file.replace('d<e><![CDATA[f]]></e>', 'g');
+    const targets = [
+      { fieldPath: '/a[1]/@b', source: 'c', target: '😀"é' },
+      { fieldPath: '/a[1]/text()', source: 'g', target: '<あ>' },
+    ];
+    const expected = plain.replace('"c"', '"&#x1F600;&quot;&#xE9;"').replace('>g<', '>&lt;&#x3042;><');
+    expect(patchXml(Buffer.from(plain), targets).toString()).toBe(expected);
+    const latin = patchXml(Buffer.from(plain), [{ fieldPath: '/a[1]/@b', source: 'c', target: 'é' }], {
+      encoding: 'windows-1252',
+    });
+    expect(latin.toString('latin1')).toBe(plain.replace('"c"', '"é"'));
+    const fieldPath = '/a[1]/text()';
+    const edits = [{ fieldPath, source: 'd<e><![CDATA[f]]></e>', target: 'é<e>f</e>' }];
+    expect(patchErrorOf(() => patchXml(file, edits))).toEqual({ code: 'unencodable_character', fieldPath });
+  });
+
   it.each([
     ['/resources[1]/string[1]/text()', 'a\u0001'],
     ['/resources[1]/string[2]/text()', 'a]]>b'],

@@ -6,6 +6,7 @@ import { SNIFFED_BYTES, sniffFormat, type SniffedFormat } from '../../../formats
 import { openTextAssets } from '../../../formats/unity/bundle-text-assets.ts';
 import { READ_LIMITS } from '../../../formats/value-visitor.ts';
 import { openZip } from '../../../formats/zip/open-zip.ts';
+import { endsAsZip } from '../../../formats/zip/zip-directory.ts';
 import { patchZip, type PatchEntry } from '../../../formats/zip/patch-zip.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 
@@ -42,15 +43,17 @@ export function openContainer(source: ByteSource, path: string): CatalogContaine
   return kind === 'bundle' ? readableOrNull(() => bundleContainer(source)) : null;
 }
 
-/** The kind of a file with other files in it, by its first bytes; `null` for another file. */
+/** The kind of a file with other files in it, by its bytes; `null` for another file. */
 export function containerKind(source: ByteSource, path: string): 'zip' | 'bundle' | null {
   const format = formatOf(source, path);
   if (format === 'unity' && isBundledCatalog(path)) return 'bundle';
   return format === 'zip' ? format : null;
 }
 
+/** The format of a file. An archive can have other bytes in front of it, as a program that unpacks itself does. */
 export function formatOf(source: ByteSource, name: string): SniffedFormat {
-  return sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
+  const format = sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
+  return (format === 'unknown' || format === 'binary') && endsAsZip(source) ? 'zip' : format;
 }
 
 function zipContainer(source: ByteSource): CatalogContainer {
@@ -69,6 +72,8 @@ function zipContainer(source: ByteSource): CatalogContainer {
 
 function bundleContainer(source: ByteSource): CatalogContainer {
   const { assets, write } = openTextAssets(source, READ_LIMITS);
+  // Any asset can be the catalog, so nobody knows what a bundle states of which one cannot be read.
+  for (const { read } of assets) read();
   return {
     entries: assets.map(({ name, size, read }) => ({
       name,

@@ -259,7 +259,8 @@ export type SameNames = ReadonlyMap<string, readonly PartPlace[]>;
 /**
  * Reads the addresses of a catalog: which bundles of the release each can mean. The releases for Android and iOS have bundles of one
  * name. Of those, an address means the one whose folders it names, and the one with the most folders in common with the catalog.
- * Where these differ, or several are as near, all of them are results, so that the figures in the catalog tell which one is meant.
+ * Where these differ, or several are as near, all of them are the nearest, so that the figures in the catalog tell which one is meant.
+ * An address can have other folders than its file, so the changed ones are others where none of the nearest changes.
  *
  * @param changes those that occur in the catalog
  * @param sameNames every file of the release with the name of a changed bundle
@@ -276,16 +277,18 @@ function addressReader(
   return (address) => {
     const named = addressPath(address);
     const group = byName.get(baseName(named));
-    if (group === undefined) return [];
+    if (group === undefined) return null;
     const all = sameNames.get(baseName(named)) ?? [];
-    if (all.length < 2) return group;
+    if (all.length < 2) return { nearest: group, others: [] };
     const near = largest(all, ({ path }) => commonFolders(catalog, path));
     const meant = largest(all, ({ path }) => commonEnd(named, path));
     const both = near.filter((place) => meant.includes(place));
     const places = both.length > 0 ? both : [...near, ...meant];
     const byPath = new Map(group.map((change) => [change.path, change]));
-    if (!places.some(({ path }) => byPath.has(path))) return [];
-    return places.map((place) => byPath.get(place.path) ?? unchanged(place));
+    return {
+      nearest: places.map((place) => byPath.get(place.path) ?? unchanged(place)),
+      others: places.some(({ path }) => byPath.has(path)) ? [] : group,
+    };
   };
 }
 

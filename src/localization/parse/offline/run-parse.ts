@@ -1,6 +1,5 @@
 import { processBounds } from '../process/container-processes.ts';
 import { mkdtemp, rm, writeFile } from '../../../platform/files/file-changes.ts';
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,12 +58,13 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
   try {
     const files = await listReleaseFiles(options.path, options.destination, io.signal);
     if (!files.ok) return refuse(io, [files.error]);
+    const { suggest } = options;
+    const problem = suggest === null ? null : await reserve(suggest);
+    if (problem !== null) return refuse(io, [`--suggest: ${problem}`]);
     const totals =
-      options.suggest === null
+      suggest === null
         ? await printUnits(files.value, rules.value, options, io)
-        : await suggestRules(files.value, rules.value, { ...options, suggest: options.suggest }, io);
-    if (totals === null)
-      return refuse(io, [`--suggest: ${options.suggest} exists; name a new file, or remove it`]);
+        : await suggestRules(files.value, rules.value, { ...options, suggest }, io);
     return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
   } catch (error) {
     if (error instanceof OutputError) return outputFailed(io, error.cause);
@@ -103,45 +103,62 @@ async function printUnits(
   return totals;
 }
 
-/** Writes a file of rules from all strings of a folder. @returns `null` when the file exists */
+/** Creates the file of rules before a parse that can take minutes. @returns why it cannot be written; `null` when it can */
+async function reserve(path: string): Promise<string | null> {
+  try {
+    await writeFile(path, '', { flag: 'wx' });
+    return null;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return `${path} exists; name a new file, or remove it`;
+    return `${path} cannot be written: ${messageOf(error)}`;
+  }
+}
+
+/** Writes a file of rules from all strings of a folder. An empty one does not stay where that fails. */
 async function suggestRules(
   files: readonly ReleaseFile[],
   { configuration, rules }: RulesFile,
   { path, json, suggest }: ParseOptions & { readonly suggest: string },
   io: ParseIo,
-): Promise<ParseTotals | null> {
+): Promise<ParseTotals> {
   const startedAt = io.clock.monotonic();
   const printer = json ? jsonPrinter : textPrinter;
-  if (existsSync(suggest)) return null;
   const totals = emptyTotals();
   const overview = emptyOverview();
   const suggester = createRuleSuggester();
   const paths = new Map(files.map(({ destination, path: file }) => [destination, file]));
   let count = 0;
   const every = { ...rules, configuration: { ...rules.configuration, sourceScript: 'any' as const } };
-  await parseAll(files, { configuration, rules: every }, io, {
-    units: async (destination, units) => {
-      count += units.length;
-      addUnits(overview, destination, units);
-      suggester.units(destination, units);
-      await Promise.resolve();
-    },
-    outcome: async (destination, outcome) => {
-      addOutcome(totals, outcome, count);
-      addContainer(overview, destination, outcome, count);
-      count = 0;
-      await suggester.outcome(
-        destination,
-        outcome,
-        async () => await readBeginning(paths.get(destination) ?? ''),
-      );
-    },
-  });
-  const suggested = suggester.rules();
-  await writeFile(suggest, suggested.text, { flag: 'wx' });
+  let ruleCount = 0;
+  try {
+    await parseAll(files, { configuration, rules: every }, io, {
+      units: async (destination, units) => {
+        count += units.length;
+        addUnits(overview, destination, units);
+        suggester.units(destination, units);
+        await Promise.resolve();
+      },
+      outcome: async (destination, outcome) => {
+        addOutcome(totals, outcome, count);
+        addContainer(overview, destination, outcome, count);
+        count = 0;
+        await suggester.outcome(
+          destination,
+          outcome,
+          async () => await readBeginning(paths.get(destination) ?? ''),
+        );
+      },
+    });
+    const suggested = suggester.rules();
+    ruleCount = suggested.count;
+    await writeFile(suggest, suggested.text);
+  } catch (error) {
+    await rm(suggest, { force: true });
+    throw error;
+  }
   await written(io.stdout, printer.overview(overview, path, true), io.signal);
   await written(io.stdout, printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000), io.signal);
-  if (!json) await written(io.stdout, suggestedText(suggest, suggested.count), io.signal);
+  if (!json) await written(io.stdout, suggestedText(suggest, ruleCount), io.signal);
   return totals;
 }
 

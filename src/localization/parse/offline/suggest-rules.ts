@@ -156,11 +156,16 @@ function sampleOf(text: string): string {
 function globOf(destination: string): string {
   const folder = destination.slice(0, destination.lastIndexOf('/') + 1);
   const extension = /\.[^./]{1,16}$/.exec(destination)?.[0] ?? '';
-  const escaped = folder.replaceAll(/[*?[\]{}\\!]/g, '*');
+  const escaped = globText(folder);
   const name = destination.slice(folder.length);
   const [, before, language, behind] = LANGUAGE.exec(name) ?? [];
-  if (language === undefined) return `${escaped}*${extension}`;
-  return `${escaped}${before === '' ? '' : `*${before}`}${language}${behind}`;
+  if (language === undefined) return `${escaped}*${globText(extension)}`;
+  return `${escaped}${before === '' ? '' : `*${before}`}${language}${globText(behind ?? '')}`;
+}
+
+/** A part of a path as a part of a glob. Characters with a meaning of their own can be any. */
+function globText(text: string): string {
+  return text.replaceAll(/[*?[\]{}\\!()|]+/g, '*');
 }
 
 /** A field path with every index replaced. The names of fields stay. */
@@ -233,18 +238,17 @@ function rulesOf(groups: ReadonlyMap<string, GroupCounts>): {
   const rules: SuggestedRule[] = [];
   const skipped: string[] = [];
   for (const [glob, group] of [...groups].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
-    for (const [encoding, files] of group.encodings) {
-      const destination = files.length <= MAX_GLOBS ? files : [glob];
-      const comments = [`${countText(files.length, 'file')} not in UTF-8; check that the texts are right`];
-      rules.push({ rule: { destination, encoding }, comments });
-    }
+    if (others.has(glob)) continue;
     const texts = textsOf(glob, group, script);
-    if (others.has(glob) || texts === null) continue;
-    if (texts.length === 0) skipped.push(glob);
-    else {
-      const rule = ruleOf(glob, group, texts, script);
-      if (rule !== null) rules.push(rule);
+    const own = texts === null || texts.length === 0 ? null : ruleOf(glob, group, texts, script);
+    // The first rule that matches counts, so the one with the encoding names the fields too.
+    for (const [encoding, files] of group.encodings) {
+      const destination = files.length <= MAX_GLOBS ? files.map(globText) : [glob];
+      const comments = [`${countText(files.length, 'file')} not in UTF-8; check that the texts are right`];
+      rules.push({ rule: { ...own?.rule, destination, encoding }, comments });
     }
+    if (own !== null) rules.push(own);
+    else if (texts?.length === 0) skipped.push(glob);
   }
   const all = [
     ...rules,
@@ -258,7 +262,8 @@ function rulesOf(groups: ReadonlyMap<string, GroupCounts>): {
 function fileOf(rules: readonly SuggestedRule[], script: Script): string {
   const body = rules.map(({ rule, comments }) => {
     const lines = [
-      ...comments.map((comment) => `# ${comment}`),
+      // Names come from the game, and a line end would end the comment.
+      ...comments.map((comment) => `# ${comment.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')}`),
       stringify([rule], { lineWidth: 0 }).trimEnd(),
     ];
     return lines.map((line) => line.replaceAll(/^/gm, '    ')).join('\n');

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { deflateSync, gzipSync, inflateSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { writeSqliteTable } from '../../../../demo/game/sqlite-table.ts';
 import { leaf, text } from '../../../../demo/game/unity/unity-type.ts';
@@ -262,6 +263,15 @@ describe('the self-check of a patched container', () => {
       code: 'patch_selfcheck_failed',
       message: expect.stringContaining('b.bin') as string,
     });
+  });
+
+  it.each([
+    ['zlib', deflateSync(JSON_FILE), faulty((bytes) => deflateSync(inflateSync(bytes), { windowBits: 9 }))],
+    ['gzip', gzipSync(JSON_FILE), faulty((bytes) => bytes.with(9, 99))],
+  ] as const)('fails when a compressed file has another header: %s', async (_kind, content, patch) => {
+    const { result } = await patchFirst('a.json.z', content, patch);
+    const message = expect.stringContaining('the header of the compressed file differs') as string;
+    expect(result).toMatchObject({ code: 'patch_selfcheck_failed', message });
   });
 
   it('fails when an object without an edit has other bytes beside its units', async () => {

@@ -284,6 +284,36 @@ describe('rewritten catalogs', () => {
       expect([...one.keys()]).toEqual([`Windows/${NAME}`, 'catalog_w.json']);
     });
 
+    it.each(['json', 'bin'])(
+      'as %s mean the bundle whose figures they state, though one that stays is nearer',
+      async (kind) => {
+        const [twin, own] = [sampleBundle('Another text.'), sampleBundle('別の文。')];
+        const catalogOf = (stated: Buffer, change = {}): string | Buffer => {
+          const bundles = [
+            { ...statedBundle(NAME, stated, HASH), internalId: `{Url}/Android/${NAME}`, ...change },
+          ];
+          return kind === 'json' ? jsonCatalog(bundles) : binaryCatalog(bundles);
+        };
+        const path = `aa/Android/catalog.${kind}`;
+        const rewrite = async (catalog: string | Buffer): Promise<Buffer | undefined> => {
+          const bundles = { [`aa/Android/${NAME}`]: own, [`remote/Android/${NAME}`]: OFFICIAL };
+          const patched = { [`remote/Android/${NAME}`]: PATCHED };
+          const official = { ...bundles, [`other/${NAME}`]: twin, [path]: catalog };
+          return (await rewriteRelease(official, patched)).get(path);
+        };
+        expect(await rewrite(catalogOf(OFFICIAL))).toEqual(
+          Buffer.from(catalogOf(PATCHED, { hash: contentHash(PATCHED) })),
+        );
+        for (const nearer of [catalogOf(own), catalogOf(own, { crc: 0, size: 0 }), catalogOf(twin)]) {
+          expect(await rewrite(nearer)).toBeUndefined();
+        }
+        // A CRC that clients check must not stay.
+        await expect(rewrite(catalogOf(OFFICIAL, { size: 7 }))).rejects.toThrow(
+          'the catalog states the size 7',
+        );
+      },
+    );
+
     it('are rewritten inside of a bundle, whose catalogs and sidecars follow', async () => {
       const stated = [statedBundle(NAME, OFFICIAL, HASH), statedBundle('other.bundle', OTHER, HASH)];
       const changedStated = [changedBundle(PATCHED), stated[1]!];
@@ -314,6 +344,29 @@ describe('rewritten catalogs', () => {
         else expect(script).toEqual(expected);
         expect(changed.get('aa/catalog.hash')!.toString()).toBe(md5(script));
       }
+    });
+
+    it('are found in an archive with other bytes in front of it', async () => {
+      const catalog = jsonCatalog([statedBundle(NAME, OFFICIAL, HASH)]);
+      const zip = Buffer.concat([
+        Buffer.from('MZ\u0090\0', 'latin1'),
+        await zipOf({ 'aa/catalog.json': catalog }),
+      ]);
+      const changed = await rewriteRelease({ [NAME]: OFFICIAL, 'setup.exe': zip }, { [NAME]: PATCHED });
+      const rewritten = unzip(changed.get('setup.exe')!, 'aa/catalog.json').toString();
+      expect(bundlesOfJson(rewritten)).toEqual([changedBundle(PATCHED)]);
+    });
+
+    it('in a bundle with an asset that cannot be read are refused by their name', async () => {
+      const objects = [sampleTextAsset(1n, 'a', 'b'), sampleTextAsset(2n, 'c', 'd'.repeat(99))];
+      const file = writeSerializedFile({ version: 22, objects });
+      file.writeUInt32LE(0x7fff_ffff, file.indexOf('ddd') - 4);
+      const bundle = writeBundle([{ name: 'CAB-catalog', bytes: file }], { compression: 'lz4' });
+      const official = { 'aa/catalog.bundle': bundle, [NAME]: OFFICIAL };
+      await expect(rewriteRelease(official, { [NAME]: PATCHED })).rejects.toMatchObject({
+        code: 'catalog_not_rewritten',
+        fieldPath: 'aa/catalog.bundle',
+      });
     });
 
     it('that nobody can look into are refused by their name, unless no bundle changes', async () => {

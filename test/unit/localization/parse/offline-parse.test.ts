@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const NEVER = new AbortController().signal;
 
-async function parse(argv: readonly string[], signal = new AbortController().signal) {
+async function parse(argv: readonly string[], signal = new AbortController().signal, clock = systemClock) {
   let [out, err] = ['', ''];
   const code = await runParse(argv, {
     stdout: {
@@ -22,7 +22,7 @@ async function parse(argv: readonly string[], signal = new AbortController().sig
       },
     },
     stderr: { write: (text) => void (err += text) },
-    clock: systemClock,
+    clock,
     signal,
   });
   return { code, out, err };
@@ -172,6 +172,59 @@ describe('the folder of a game', () => {
       2,
       `slipway parse: --suggest: ${rules} exists; name a new file, or remove it\n`,
     ]);
+  });
+});
+
+describe('suggested rules', () => {
+  const suggest = async (files: Readonly<Record<string, string | Buffer>>): Promise<string> => {
+    const folder = await temporaryDirectory();
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    const rules = join(await temporaryDirectory(), 'rules.yaml');
+    await parse([folder, '--suggest', rules]);
+    return await readFile(rules, 'utf8');
+  };
+
+  it('name fields in comments of one line, whatever is in their names', async () => {
+    const name = 'Text\n- destination: ["**"]\u2028';
+    const text = await suggest({ 'a.json': JSON.stringify([{ Id: 'x', [name]: 'おはよう。' }]) });
+    expect((parseDocument(text).toJS() as { parse: { rules: unknown[] } }).parse.rules).toHaveLength(1);
+  });
+
+  it('name the fields of files in another encoding too, and files as globs', async () => {
+    const table = (text: string): string => `Id,File,Text\n${`1,img/face_1.png,${text}\n`.repeat(5)}`;
+    const old = Buffer.from(table('x').replaceAll('x', '\u0082\u00A0\u0082\u00A2'), 'latin1');
+    const text = await suggest({ 'new.csv': table('おはよう。'), 'old [(1)].csv': old });
+    const include = ['row[*].Text'];
+    expect(parseDocument(text).toJS()).toEqual({
+      parse: {
+        sourceScript: 'japanese',
+        rules: [
+          { destination: ['old *1*.csv'], include, encoding: 'cp932' },
+          { destination: ['*.csv'], include },
+        ],
+      },
+    });
+  });
+
+  it('are refused before the parse where their file cannot be written, and an interrupted parse leaves none', async () => {
+    const folder = await temporaryDirectory();
+    await writeFile(join(folder, 'a.txt'), 'あ');
+    const missing = join(folder, 'missing', 'r.yaml');
+    const { code, out, err } = await parse([folder, '--suggest', missing]);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(`slipway parse: --suggest: ${missing} cannot be written: ENOENT`);
+    const rules = join(await temporaryDirectory(), 'rules.yaml');
+    const interrupt = new AbortController();
+    // The time is taken when the file of rules is there.
+    const clock = {
+      ...systemClock,
+      monotonic: () => {
+        interrupt.abort(new Error('SIGINT'));
+        return 0;
+      },
+    };
+    expect((await parse([folder, '--suggest', rules], interrupt.signal, clock)).code).toBe(130);
+    await expect(readFile(rules)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
 

@@ -1,4 +1,4 @@
-import { decompress, gzipHeader, type Compression } from '../../../../formats/gzip/compressed-file.ts';
+import { decompress, compressedHeader, type Compression } from '../../../../formats/gzip/compressed-file.ts';
 import { compareZip } from '../../../../formats/zip/compare-zip.ts';
 import { isTextFormat } from '../../../parse/container/collect-text.ts';
 import {
@@ -130,7 +130,7 @@ function compareCompressed(
   const edits = tree.children.get(COMPRESSED_ENTRY);
   if (edits === undefined) throw differs('', 'the edits name no file in the file');
   const [left, right] = [readWhole(run, before), readWhole(run, after)];
-  if (compression === 'gzip' && !gzipHeader(left).equals(gzipHeader(right))) {
+  if (!compressedHeader(left, compression).equals(compressedHeader(right, compression))) {
     throw differs('', 'the header of the compressed file differs');
   }
   const contents = [left, right].map((bytes) => decompress(bytes, compression, run.limits));

@@ -120,7 +120,8 @@ function patchCompressed(run: PatchRun, part: Part, compression: Compression, tr
   if (edits === undefined || tree.pathIds.length > 0) throw missing('', 'the edits name no file in the file');
   const official = readWhole(run, part);
   const content = decompress(official, compression, run.limits);
-  return compressLike(official, compression, patchedBytes(run, compressedPart(part, content), edits));
+  const patched = patchedBytes(run, compressedPart(part, content), edits);
+  return compressLike(official, compression, patched, run.limits);
 }
 
 function* fileChunks(path: string): Generator<Uint8Array, void, undefined> {
