@@ -60,9 +60,17 @@ class Credentials {
   #challenge: BearerChallenge | null = null;
   #token: { readonly text: string; readonly expiresAt: number } | null = null;
   #hasSentPassword = false;
+  /** Whether the registry takes the password although it names a token service. */
+  #takesPassword = false;
+  /** How often later requests got other credentials. */
+  #changes = 0;
 
   constructor(options: RegistryAccessOptions) {
     this.#options = options;
+  }
+
+  get changes(): number {
+    return this.#changes;
   }
 
   get hasToken(): boolean {
@@ -77,13 +85,13 @@ class Credentials {
     if (this.#challenge === null) return;
     const { text, seconds } = await fetchToken(this.#options, this.#challenge, signal);
     this.#token = { text, expiresAt: this.#options.clock.now() + seconds * 1000 };
-    this.#options.authorize(`Bearer ${text}`);
+    this.#authorize(`Bearer ${text}`);
   }
 
   /** Takes what a refusal wants. @returns whether another request may have another answer */
   async heed(answer: UpstreamAnswer, signal: AbortSignal): Promise<boolean> {
     // The target of a redirect is not the registry: it must not choose where a password goes.
-    if (!this.#isRegistry(answer)) return false;
+    if (!this.#isRegistry(answer) || this.#takesPassword) return false;
     const field = [answer.headers['www-authenticate'] ?? []].flat().join(', ');
     this.#challenge = parseChallenge(field) ?? this.#challenge;
     if (this.#challenge !== null) {
@@ -101,21 +109,26 @@ class Credentials {
     const answer = await send();
     if (answer.status === 401 || answer.status === 403) {
       answer.discard();
-      this.#options.authorize(`Bearer ${token.text}`);
+      this.#authorize(`Bearer ${token.text}`);
       return refused;
     }
     refused.discard();
-    this.#challenge = null;
+    this.#takesPassword = true;
     this.#token = null;
     return answer;
   }
 
   #sendPassword(): boolean {
-    const { password, authorize } = this.#options;
+    const { password } = this.#options;
     if (password === null || this.#hasSentPassword) return false;
     this.#hasSentPassword = true;
-    authorize(password);
+    this.#authorize(password);
     return true;
+  }
+
+  #authorize(authorization: string): void {
+    this.#changes += 1;
+    this.#options.authorize(authorization);
   }
 
   #isRegistry(answer: UpstreamAnswer): boolean {
@@ -164,12 +177,18 @@ export function createRegistryAccess(options: RegistryAccessOptions): RegistryAc
   /** Sends a request that was refused again, as long as something new can be tried. */
   const insist = async (
     request: RegistryRequest,
-    refused: UpstreamAnswer,
+    { refused, changes }: { readonly refused: UpstreamAnswer; readonly changes: number },
     signal: AbortSignal,
   ): Promise<UpstreamAnswer> => {
     const send = async (): Promise<UpstreamAnswer> => await client.send(attemptOf(request), signal);
     let answer = refused;
     try {
+      if (credentials.changes !== changes) {
+        // Another request has found out meanwhile what the registry wants.
+        answer.discard();
+        answer = await send();
+        if (!REFUSALS.includes(answer.status)) return answer;
+      }
       for (let renewals = 0; renewals < RENEWALS_MAX; renewals += 1) {
         const isHidden = answer.status !== 401;
         if (isHidden && credentials.hasToken && (request.isKnown !== true || renewals > 0)) break;
@@ -194,9 +213,10 @@ export function createRegistryAccess(options: RegistryAccessOptions): RegistryAc
           if (credentials.hasExpired) await credentials.renew(signal);
         });
       }
+      const { changes } = credentials;
       const first = await client.send(attemptOf(request), signal);
       const answer = REFUSALS.includes(first.status)
-        ? await renewal(async () => await insist(request, first, signal))
+        ? await renewal(async () => await insist(request, { refused: first, changes }, signal))
         : first;
       if (request.accept.includes(answer.status)) return answer;
       throw await refusalOf(options, answer);

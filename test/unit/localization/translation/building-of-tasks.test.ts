@@ -659,7 +659,7 @@ describe('tasks of files that did not change', () => {
         .tasks({ offset: 0, limit: 10 })
         .items.filter(({ status }) => status !== 'superseded')
         .map((task) => [task.archive_entry, task.task_id])
-        .toSorted();
+        .toSorted(([left], [right]) => String(left).localeCompare(String(right)));
     indexRelease(work.index, 'r1', [archive('b')]);
     buildTasks(work, 10);
     const before = entries() as string[][];
