@@ -248,7 +248,9 @@ describe('an edge', () => {
       { length: 1500 },
       (_, at) => [`data/${at}`, Buffer.from(`same ${at % 3}`)] as const,
     );
-    await begin(parts, new Map([...FILES, ...many, ['data/gone', Buffer.from('gone')]]), 'quiet');
+    const earlier = new Map([...FILES, ...many, ['data/gone', Buffer.from('gone')]]);
+    // The other edge follows through the same proxy.
+    await untilServed(parts.edge, await begin(parts, earlier, 'quiet'));
     world.proxy.seen.length = 0;
     const files = new Map([
       ...FILES,
@@ -260,7 +262,7 @@ describe('an edge', () => {
     await world.publish(id, files);
     await edge.succeed('sync');
     await untilServed(edge, id);
-    // The other edge follows through the same proxy.
+    await untilServed(parts.edge, id);
     const pagesAsked = (): readonly (readonly [boolean, boolean])[] =>
       world.proxy.seen
         .filter(({ path }) => path.startsWith('/v1/distribution'))
@@ -272,13 +274,15 @@ describe('an edge', () => {
     expect(await bytesOf(edge, id, 'data/gone')).toBe(404);
     const movie = FILES.get(MOVIE) ?? Buffer.alloc(0);
     await damage(edge, movie);
-    await until(async () => (await readFile(objectPath(edge.snapshotRoot, blake3Hex(movie)))).equals(movie));
+    await edge.succeed('repair');
+    expect(await readFile(objectPath(edge.snapshotRoot, blake3Hex(movie)))).toEqual(movie);
     expect(filesAsked(world)).toContainEqual(expect.stringContaining(`/${id}/${MOVIE}`));
 
     // A localized release differs from its base by its patched files.
     world.proxy.seen.length = 0;
     const { localizedId, patched } = await publishLocalized(world, id);
     await edge.succeed('sync');
+    await until(async () => Buffer.isBuffer(await bytesOf(edge, localizedId, PATCHED_FILE)));
     expect(await bytesOf(edge, localizedId, PATCHED_FILE)).toEqual(patched);
     expect(pagesAsked()).toContainEqual([true, true]);
     expect(pagesAsked().every(([isDifference, isSmall]) => isDifference && isSmall)).toBe(true);
