@@ -160,7 +160,7 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await publish(2);
     const published = page.getByRole('region', { name: 'Published releases' });
     await published.getByText(`${base}-l2 is announced.`).waitFor();
-    await published.getByRole('button', { name: 'Take it back …' }).click();
+    await published.getByRole('button', { name: 'Roll it back …' }).click();
     await published.getByText('Readers will see 1 line change.').waitFor();
     await published.getByLabel('Your name').fill('lead');
     await published.getByLabel('Reason of the rollback').fill('too early');
