@@ -18,7 +18,8 @@ export interface SourceState {
   readonly cdnHost: string | null;
 }
 
-interface SourceDescription {
+/** What a source tells of a release beside its entries. */
+export interface SourceDescription {
   readonly header: ManifestHeader;
   readonly serverInfo: Uint8Array | null;
 }

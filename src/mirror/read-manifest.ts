@@ -7,7 +7,7 @@ import { snapshotIdOf, type Blake3Hex } from '../domain/release/digest.ts';
 import type { ManifestEntry, ManifestHeader } from '../domain/release/manifest.ts';
 import { blake3Hex, createBlake3 } from '../platform/hashing/blake3.ts';
 import { EntryCheck, ManifestContentError } from '../snapshot/manifest/entry-check.ts';
-import type { SourceManifest, SourceRelease } from './attested-source.ts';
+import type { SourceDescription, SourceManifest, SourceRelease } from './attested-source.ts';
 import { MirrorError } from './mirror-error.ts';
 
 /**
@@ -50,10 +50,7 @@ export async function* readManifest(
  *
  * @throws MirrorError `origin_manifest_differs`, `origin_document_differs`
  */
-export function checkDescription(
-  description: Pick<SourceManifest, 'header' | 'serverInfo'>,
-  release: SourceRelease,
-): void {
+export function checkDescription(description: SourceDescription, release: SourceRelease): void {
   const { header } = description;
   const problem = headerProblem({ ...header }) ?? headerDifference(header, release);
   if (problem !== null) throw differs(release, problem);
@@ -77,10 +74,7 @@ function headerDifference(header: ManifestHeader, { channel, attested }: SourceR
 }
 
 /** Checks the server-info document, which the attestation names beside the manifest. */
-function checkDocument(
-  { serverInfo }: Pick<SourceManifest, 'serverInfo'>,
-  { attested }: SourceRelease,
-): void {
+function checkDocument({ serverInfo }: SourceDescription, { attested }: SourceRelease): void {
   const expected = attested.server_info;
   const found = serverInfo === null ? null : { blake3: blake3Hex(serverInfo), size: serverInfo.length };
   if (expected?.blake3 === found?.blake3 && expected?.size === found?.size) return;

@@ -15,6 +15,7 @@ import { collectBounded } from '../platform/memory/collect-bounded.ts';
 import type {
   AttestedSource,
   NoteWait,
+  SourceDescription,
   SourceManifest,
   SourceRelease,
   SourceState,
@@ -193,7 +194,7 @@ export function createSlipwaySource({
   };
 }
 
-function descriptionOf(page: Page, label: string): Pick<SourceManifest, 'header' | 'serverInfo'> {
+function descriptionOf(page: Page, label: string): SourceDescription {
   const { server_info: document } = page;
   const serverInfo = document === undefined || document === null ? null : Buffer.from(document);
   return { header: headerOf(page, label), serverInfo };

@@ -41,7 +41,7 @@ export async function requireStaticFolder(directory: string, { release }: Static
   if (mirror?.ok !== true) {
     const why = mirror === null ? 'it is of something else' : mirror.error;
     throw new BundleError(
-      `${join(directory, STATIC_MIRROR_FILE)} cannot be read (${why}); remove it, and the export writes it anew`,
+      `${join(directory, STATIC_MIRROR_FILE)} cannot be read (${why}); remove it, and the export writes it again`,
     );
   }
   const { channel, release_id: releaseId } = mirror.value.release;

@@ -1,6 +1,6 @@
 import { manifestDigestOf } from '../../domain/release/digest.ts';
 import type { AttestedRelease } from '../../domain/verdict/attestation.ts';
-import type { SourceManifest, SourceRelease } from '../../mirror/attested-source.ts';
+import type { SourceDescription, SourceRelease } from '../../mirror/attested-source.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import type { ConnectedUpstream } from '../../upstream/adapters/upstream-source.ts';
 import type { AttestedUpstream } from '../../upstream/attested/attested-upstream.ts';
@@ -25,7 +25,7 @@ export function fingerprintOf({ cdnHost }: HeldOrigin, attested: AttestedRelease
 export function beginRevision(
   { catalogs, clock, upstream }: MirrorParts,
   { channel, attested }: SourceRelease,
-  { header, serverInfo }: Pick<SourceManifest, 'header' | 'serverInfo'>,
+  { header, serverInfo }: SourceDescription,
   taskId: string,
 ): number {
   return catalogs.begin({

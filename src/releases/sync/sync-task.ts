@@ -15,7 +15,7 @@ import type { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
 import { checkCurrent, fetchObjects, tidy, workingRevision } from './sync-steps.ts';
 
-/** How often a run starts over because upstream published another catalog meanwhile. The next attempt of the task counts anew. */
+/** How often a run starts over because upstream published another catalog meanwhile. The next attempt of the task starts counting from zero. */
 const RESTARTS_MAX = 3;
 
 /**

@@ -94,9 +94,8 @@ export function createUnitsAfterReader(
         place = null;
         break;
       }
-      const file = fileOf(row);
-      const { destination } = file;
-      if (files.at(-1)?.destination !== destination) files.push(file);
+      const destination = String(row['destination']);
+      if (files.at(-1)?.destination !== destination) files.push(fileOf(row));
       const position = Number(row['position']);
       const [contentId, units] = [Number(row['content_id']), Number(row['units'])];
       const parseStatus = row['parse_status'] as IndexedUnit['parseStatus'];

@@ -1,5 +1,6 @@
 import { OPEN_STATUSES } from '../../../../domain/translation/task-status.ts';
 import { refreshTasks } from '../store/task-counts.ts';
+import { buildInState } from '../store/builds.ts';
 import type { Work } from '../store/work.ts';
 import { carryTarget, type CarriedTier } from '../../../../domain/translation/carry-over.ts';
 import { NO_PROVENANCE, sameBytes, targetOf, type Row } from '../store/target-rows.ts';
@@ -51,9 +52,7 @@ const MOVE_NEW = `UPDATE task SET build_id = :current, is_visible = 1
  * stay with their ids, their leases and their status.
  */
 export function replaceTasks(work: Work, buildId: number): BuildResult {
-  const current = work
-    .sql(`SELECT * FROM build WHERE target_language = ? AND state = 'current'`)
-    .get(work.targetLanguage);
+  const current = buildInState(work, 'current');
   if (current === undefined) return showFirst(work, buildId);
   const currentId = Number(current['build_id']);
   const both = { build: buildId, current: currentId };

@@ -1,7 +1,7 @@
 import type { TargetsChanged } from '../../../text-events.ts';
 import type { ContainersAfter } from '../../../parse/index/read/containers-after.ts';
 import type { UnitPlace, UnitsAfter } from '../../../parse/index/read/units-after.ts';
-import type { BuiltFor } from '../store/builds.ts';
+import { buildInState, type BuiltFor } from '../store/builds.ts';
 import { sameBytes, type Row } from '../store/target-rows.ts';
 import { targetsChanged } from '../store/repetition-queue.ts';
 import { refreshTasks } from '../store/task-counts.ts';
@@ -162,12 +162,6 @@ function requirePage(
   const build = readProgress(work, buildId);
   if (page.releaseId === build.releaseId && page.generation === build.generation) return build;
   throw new Error(`the page is of release ${String(page.releaseId)}, the build of ${build.releaseId}`);
-}
-
-function buildInState(work: Work, state: 'building' | 'current'): Row | undefined {
-  return work
-    .sql('SELECT * FROM build WHERE target_language = ? AND state = ?')
-    .get(work.targetLanguage, state);
 }
 
 function readProgress(work: Work, buildId: number): BuildProgress {

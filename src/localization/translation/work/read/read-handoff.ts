@@ -1,5 +1,6 @@
 import type { ReportBodyOf } from '../../../../contract/reports/reports.ts';
 import { createFileTest, type GlobLists } from '../../../../platform/config/glob-filter.ts';
+import { buildInState } from '../store/builds.ts';
 import { TASK_TAKES_TARGETS } from '../store/task-counts.ts';
 import type { Row } from '../store/target-rows.ts';
 import type { Work } from '../store/work.ts';
@@ -26,9 +27,7 @@ const COUNTS = `SELECT release_id, status, count(*) AS tasks, max(iif(build.stat
  * @param files the files that a localized release has; blocked units of other files are last
  */
 export function handoff(work: Work, files: GlobLists): Omit<HandoffBody, 'open_conflicts'> {
-  const build = work
-    .sql(`SELECT build_id, release_id FROM build WHERE target_language = ? AND state = 'current'`)
-    .get(work.targetLanguage);
+  const build = buildInState(work, 'current');
   const releases = new Map<string, Record<string, number>>();
   for (const row of work.sql(COUNTS).all(work.targetLanguage)) {
     const releaseId = String(row['release_id']);

@@ -8,7 +8,7 @@ import {
   type UsableState,
 } from '../../../../domain/translation/unit-state.ts';
 import { createFileTest, type GlobLists } from '../../../../platform/config/glob-filter.ts';
-import type { BuiltFor } from '../store/builds.ts';
+import { buildInState, type BuiltFor } from '../store/builds.ts';
 import { countTasks } from '../store/task-page.ts';
 import type { Work } from '../store/work.ts';
 import { countHeldByState } from './held-units.ts';
@@ -41,9 +41,7 @@ const FAILED = `SELECT count(*) AS chunks FROM chunk JOIN task USING (task_seq)
 
 /** Reads the state. @param lists the files that a localized release has */
 export function status(work: Work, lists: GlobLists): WorkStatus {
-  const build = work
-    .sql(`SELECT build_id, release_id, generation FROM build WHERE target_language = ? AND state = 'current'`)
-    .get(work.targetLanguage);
+  const build = buildInState(work, 'current');
   const buildId = build === undefined ? null : Number(build['build_id']);
   const isSelected = createFileTest(lists);
   const [units, skippedUnits, excludedUnits] = [noUnits(), noUnits(), noUnits()];

@@ -1,3 +1,4 @@
+import type { Row } from './target-rows.ts';
 import type { WorkReader } from './work.ts';
 
 /** The release and the generation of the parse index that tasks were built for. */
@@ -6,12 +7,16 @@ export interface BuiltFor {
   readonly generation: number;
 }
 
+/** The row of the build in a state, of which a language has at most one. */
+export function buildInState(work: WorkReader, state: 'building' | 'current'): Row | undefined {
+  return work
+    .sql('SELECT * FROM build WHERE target_language = ? AND state = ?')
+    .get(work.targetLanguage, state);
+}
+
 /** What the current tasks were built for. */
 export function currentTasks(work: WorkReader): BuiltFor {
-  const { release_id: releaseId = '', generation = 0 } =
-    work
-      .sql(`SELECT release_id, generation FROM build WHERE target_language = ? AND state = 'current'`)
-      .get(work.targetLanguage) ?? {};
+  const { release_id: releaseId = '', generation = 0 } = buildInState(work, 'current') ?? {};
   return { releaseId: String(releaseId), generation: Number(generation) };
 }
 

@@ -1,5 +1,5 @@
 import type { UnitState } from '../../../../domain/translation/unit-state.ts';
-import type { NewRow } from '../../../../engine/database/insert-row.ts';
+import { insertRow, type NewRow } from '../../../../engine/database/insert-row.ts';
 import type { Provenance, Row, StoredTarget } from './target-rows.ts';
 import type { Work, WorkReader } from './work.ts';
 
@@ -79,20 +79,6 @@ export function addEntry(
     release_id: provenance.releaseId,
     at: target.updatedAt,
   });
-}
-
-/**
- * Inserts a row. Its values are bound by position, which is much faster than by name.
- *
- * @param row with the same columns in the same order at each call
- * @param onConflict the end of the statement, from `ON CONFLICT`
- * @returns its id
- */
-export function insertRow(work: Work, table: string, row: NewRow, onConflict = ''): number {
-  const columns = Object.keys(row);
-  const places = columns.map(() => '?').join(', ');
-  const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places}) ${onConflict}`;
-  return Number(work.sql(text).run(...Object.values(row)).lastInsertRowid);
 }
 
 /** Names the newest entry of a unit whose target is gone, so that its history continues from there. */

@@ -1,14 +1,8 @@
+import { insertRow } from '../../../../engine/database/insert-row.ts';
 import { isUsable, type UnitState } from '../../../../domain/translation/unit-state.ts';
 import { noteRepetition } from './repetition-queue.ts';
 import { moveUnits, type UnitMove } from './task-counts.ts';
-import {
-  addEntry,
-  insertRow,
-  keepAfterRemoval,
-  newestOf,
-  revisionIn,
-  sharedColumns,
-} from './target-history.ts';
+import { addEntry, keepAfterRemoval, newestOf, revisionIn, sharedColumns } from './target-history.ts';
 import { NO_PROVENANCE, targetOf, type JudgedBy, type Provenance, type StoredTarget } from './target-rows.ts';
 import type { Work, WorkReader } from './work.ts';
 
