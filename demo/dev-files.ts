@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { DEMO_LOCALIZED } from './game/demo-localized.ts';
 import { demoParseSection } from './game/demo-parse-section.ts';
+import { DEMO_PROVIDER, type DemoProvider } from './demo-provider.ts';
 import { demoUpstreamPath } from './demo-upstream.ts';
 import type { DevOptions } from './dev-options.ts';
 import { upstreamSection } from './dev-upstream.ts';
@@ -68,11 +69,28 @@ async function parseSection(layout: DevLayout, { upstream, rules }: DevOptions):
   return upstream.kind === 'demo' ? { parse: demoParseSection(layout.demoSchema) } : {};
 }
 
+/** Runs that name no provider use that of the demo, at prices that are usual. */
+function translationSection({ url }: DemoProvider): object {
+  return {
+    provider: DEMO_PROVIDER,
+    providers: {
+      [DEMO_PROVIDER]: {
+        kind: 'openai',
+        url,
+        model: DEMO_PROVIDER,
+        allowHosts: ['127.0.0.1'],
+        prices: { promptTokensPerMillion: 0.5, answerTokensPerMillion: 1.5 },
+      },
+    },
+  };
+}
+
 /** Writes the daemon's configuration file. The port stays the same when the daemon is started again. */
 export async function writeDaemonConfiguration(
   layout: DevLayout,
   { port, metricsPort }: { readonly port: number; readonly metricsPort: number },
   options: DevOptions,
+  provider: DemoProvider | null,
 ): Promise<void> {
   await writeFile(
     layout.daemonConfiguration,
@@ -86,6 +104,7 @@ export async function writeDaemonConfiguration(
       upstream: upstreamSection(options.upstream, demoUpstreamPath(layout.upstream)),
       ...(await parseSection(layout, options)),
       ...(options.upstream.kind === 'demo' ? { localized: DEMO_LOCALIZED } : {}),
+      ...(provider === null ? {} : { translation: translationSection(provider) }),
     }),
   );
 }

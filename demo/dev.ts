@@ -6,6 +6,7 @@ import { startChild, type Child } from './child.ts';
 import { waitForRelease, type ServedRelease } from './daemon-progress.ts';
 import { DEMO_RELEASE_IDS } from './game/demo-story.ts';
 import { flatBuffersTableSchema } from './game/flatbuffers-table.ts';
+import { startDemoProvider, type DemoProvider } from './demo-provider.ts';
 import { createDemoUpstream, type DemoUpstream } from './demo-upstream.ts';
 import {
   devLayout,
@@ -80,8 +81,10 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     return 1;
   }
   const children: Child[] = [];
+  // The demo can translate without an account.
+  const provider = options.value.upstream.kind === 'demo' ? await startDemoProvider() : null;
   try {
-    await serve(options.value, layout, io, children);
+    await serve(options.value, layout, provider, io, children);
     return 0;
   } catch (error) {
     if (io.signal.aborted) return 0;
@@ -91,6 +94,7 @@ export async function runDev(args: readonly string[], io: DevIo): Promise<number
     if (children.length > 0) io.stdout.write('stopping\n');
     // The server first: it drains its downloads while the daemon still answers.
     for (const child of children.toReversed()) await child.stop(STOP_GRACE_MS);
+    await provider?.close();
     await rm(layout.summary, { force: true });
   }
 }
@@ -126,7 +130,13 @@ async function problemsOfKeys(file: string): Promise<readonly string[]> {
   return loaded.error.map((problem) => `--keys ${problem}; ${advice}`);
 }
 
-async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children: Child[]): Promise<void> {
+async function serve(
+  options: DevOptions,
+  layout: DevLayout,
+  provider: DemoProvider | null,
+  io: DevIo,
+  children: Child[],
+): Promise<void> {
   await makeDataFolder(resolve(options.data));
   const [freePort = 0, metricsPort = 0, daemonPort = 0, daemonMetricsPort = 0] = await findFreePorts(4);
   const port = options.port === 0 ? freePort : options.port;
@@ -144,7 +154,12 @@ async function serve(options: DevOptions, layout: DevLayout, io: DevIo, children
   };
   await writeDevSummary(layout.summary, summary);
   const demo = await prepare(options, layout, io);
-  await writeDaemonConfiguration(layout, { port: daemonPort, metricsPort: daemonMetricsPort }, options);
+  await writeDaemonConfiguration(
+    layout,
+    { port: daemonPort, metricsPort: daemonMetricsPort },
+    options,
+    provider,
+  );
   await writeServerConfiguration(layout, { port, metricsPort, daemonUrl: summary.daemon_url });
 
   const stopped = rejectWhenAborted(io.signal);

@@ -97,6 +97,8 @@ function demoLines(
     `curl -s '${serverUrl}/${cdnHost}/${releaseId}/TableBundles/Localize000.csv' | grep ruby`,
     ...(previousReleaseId === null ? [] : [`${ctl} texts diff ${previousReleaseId} ${releaseId}`]),
     `${ctl} translations status`,
+    `${ctl} run translation-worker-run max_tasks=3 args=dry_run=true --wait`,
+    `${ctl} run translation-worker-run max_tasks=3 --wait`,
     `${ctl} translations unit TableBundles/Localize000.csv 'row[2].TextJp'`,
   ];
 }

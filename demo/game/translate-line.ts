@@ -1,3 +1,5 @@
+import { splitPlaceholders } from '../../src/domain/text/placeholders.ts';
+
 /** Parts of the demo lines in simplified Chinese. A pair stands around the thing that it is about. */
 const WHOLE_LINES: ReadonlyMap<string, string> = new Map([
   ['先生、おはようございます。', '老师，早上好。'],
@@ -73,6 +75,17 @@ const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['。「秘密」ですからね。', '。因为是“秘密”嘛。'],
 ]);
 
+/** A token that stands for a placeholder in a request to a provider. */
+const TOKEN = /<x id="\d+"\/>/g;
+/** Stands for any placeholder; no line has this character. */
+const GAP = '\0';
+/** The parts with placeholders, the longest first: the shortest are a placeholder alone, and would fit everywhere. */
+const WITH_GAPS = [WHOLE_LINES, PLACES, THINGS, ENDINGS]
+  .flatMap((parts) => [...parts.keys()])
+  .map((part) => ({ part, masked: fillPlaceholders(part, () => GAP) }))
+  .filter(({ masked }) => masked.includes(GAP))
+  .toSorted((a, b) => b.masked.length - a.masked.length);
+
 const LINE = /^(?<time>[^、]+)、(?<place>.+?)で(?<thing>.+?)を(?<action>.+)$/s;
 
 /**
@@ -96,4 +109,28 @@ export function translateDemoLine(line: string): string | null {
   if (parts.includes(undefined)) return null;
   const [when, where, what, ending] = parts;
   return `${when}，在${where}${before}${what}${after}${ending}`;
+}
+
+/**
+ * Translates a line of a demo release in which tokens of a provider stand for the placeholders. The tokens stay in their order.
+ *
+ * @param text with tokens such as `<x id="1"/>`
+ * @returns `null` for a text that is not a demo line
+ */
+export function translateMaskedDemoLine(text: string): string | null {
+  const line = WITH_GAPS.reduce(
+    (filled, { part, masked }) => filled.replaceAll(masked, () => part),
+    text.replaceAll(TOKEN, GAP),
+  );
+  const target = translateDemoLine(line);
+  if (target === null) return null;
+  const tokens = (text.match(TOKEN) ?? []).values();
+  return fillPlaceholders(target, () => tokens.next().value ?? '');
+}
+
+/** Replaces each placeholder of a text, in their order. */
+function fillPlaceholders(text: string, fill: () => string): string {
+  return splitPlaceholders(text)
+    .map((part, at) => (at % 2 === 0 ? part : fill()))
+    .join('');
 }

@@ -243,6 +243,10 @@ async function expectPastedLines(checkout: Checkout, first: DevRun, data: string
     expect.stringMatching(/^bin\/slipway ctl texts diff \S+-r89_demo \S+-r90_demo$/),
     expect.stringMatching(/^bin\/slipway ctl translations status$/),
     expect.stringMatching(
+      /^bin\/slipway ctl run translation-worker-run max_tasks=3 args=dry_run=true --wait$/,
+    ),
+    expect.stringMatching(/^bin\/slipway ctl run translation-worker-run max_tasks=3 --wait$/),
+    expect.stringMatching(
       /^bin\/slipway ctl translations unit TableBundles\/Localize000\.csv 'row\[2\]\.TextJp'$/,
     ),
     expect.stringMatching(/^curl .*r90_demo-l\d+\/TableBundles\/Localize000\.csv' \| grep 老师$/),
@@ -251,6 +255,10 @@ async function expectPastedLines(checkout: Checkout, first: DevRun, data: string
   ]);
   expect(first.output()).toContain(
     'It also serves the localized release 1.67.412528-r90_demo-l1. It replaces the texts whose translation is at least\n`translated`',
+  );
+  expect(printedBy(printed, 'dry_run=true')).toMatch(/"cost":0\.0\d+/);
+  expect(printedBy(printed, 'max_tasks=3 --wait')).toMatch(
+    /"provider": "demo".*"translated": \d\d.*"failed": 0/s,
   );
   const table = printedBy(printed, 'grep 老师').trimEnd().split('\n');
   const targets = (await publishedEdits(first.summary, 'TableBundles/Localize000.csv')).map(

@@ -15,7 +15,7 @@ import {
 import type { DialogRow } from '../../../demo/game/dialog-row.ts';
 import { flatBuffersTable, flatBuffersTableSchema } from '../../../demo/game/flatbuffers-table.ts';
 import { writeSqliteTable } from '../../../demo/game/sqlite-table.ts';
-import { translateDemoLine } from '../../../demo/game/translate-line.ts';
+import { translateDemoLine, translateMaskedDemoLine } from '../../../demo/game/translate-line.ts';
 import { bytesSource } from '../../../src/formats/byte-source.ts';
 import { readBinarySchema } from '../../../src/formats/flatbuffers/binary-schema.ts';
 import { visitFlatBuffer } from '../../../src/formats/flatbuffers/visit-flatbuffer.ts';
@@ -37,6 +37,7 @@ import { stableNames } from '../../../src/domain/text/stable-name.ts';
 import { indexRelease, type ModelFile } from '../../support/index-release.ts';
 import { openIndexInTest } from '../../support/open-index.ts';
 import { recordValues, valuesOf } from '../../support/record-values.ts';
+import { maskPlaceholders, restorePlaceholders } from '../../../src/domain/translation/placeholder-mask.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 describe('the demo upstream', () => {
@@ -332,6 +333,17 @@ describe('the translation of the demo releases', () => {
       checkTarget({ source, target: target ?? '', sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
     );
     expect(findings).toEqual([]);
+  });
+
+  it('is found for a line whose placeholders are the tokens of a provider', () => {
+    const lines = [...demoStory(DEMO_RELEASE_IDS[0]).scripts.values()].flat();
+    const wrong = lines.filter(({ text: source }) => {
+      const masked = maskPlaceholders(source, 'xml');
+      const target = translateMaskedDemoLine(masked?.text ?? '');
+      if (masked === null || target === null) return true;
+      return !restorePlaceholders(target, masked, 'xml').ok;
+    });
+    expect(wrong).toEqual([]);
   });
 
   it.each(['', 'おはよう', '昨日、図書館で鍵を', '昨日、月で古い地図を見つけました。'])(

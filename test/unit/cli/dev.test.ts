@@ -107,7 +107,7 @@ describe('slipway dev', () => {
       if (!parsed.ok) throw new Error(parsed.error.join());
       expect(parsed.value.rules).toBe(rules);
       const layout = devLayout(folder);
-      await writeDaemonConfiguration(layout, { port: 1, metricsPort: 2 }, parsed.value);
+      await writeDaemonConfiguration(layout, { port: 1, metricsPort: 2 }, parsed.value, null);
       expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain(
         'parse:\n  sourceScript: korean\n',
       );
@@ -121,7 +121,7 @@ describe('slipway dev', () => {
       const parsed = parseDevOptions(args);
       if (!parsed.ok) throw new Error(parsed.error.join());
       const layout = devLayout(folder);
-      await writeDaemonConfiguration(layout, { port: 1, metricsPort: 2 }, parsed.value);
+      await writeDaemonConfiguration(layout, { port: 1, metricsPort: 2 }, parsed.value, null);
       expect(await readFile(layout.daemonConfiguration, 'utf8')).toContain(
         `slipway:\n    url: http://127.0.0.1:8080/\n    trustedKeys:\n      - ${keys}\n`,
       );
