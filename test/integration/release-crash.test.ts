@@ -16,6 +16,7 @@ import { verifyRelease } from '../../src/snapshot/release-verifier.ts';
 import { SNAPSHOT_FAILPOINTS, STAGING_FAILPOINT } from '../../src/snapshot/volume/snapshot-failpoints.ts';
 import { FAST_ARGUMENTS } from '../support/image-node-options.ts';
 import { crashFiles } from '../support/crash-files.ts';
+import { campaignPart } from '../support/long.ts';
 import { writeReleaseTree } from '../support/release-tree.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -24,16 +25,22 @@ const CHILD = resolve(import.meta.dirname, '../support/release-daemon-child.ts')
 /** A failpoint, and the phase of the process in which it kills. */
 type Place = readonly [failpoint: string, phase: 'recovery' | 'sync'];
 
-/** Another test kills at the store's own failpoints. These are the failpoints that involve the daemon's database. */
-const PLACES: readonly Place[] = [
-  ...[...RELEASE_FAILPOINTS, ...EVENT_FAILPOINTS].map((name) => [name, 'sync'] as const),
-  ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
-    (name) => [name, 'sync'] as const,
-  ),
-  [STAGING_FAILPOINT, 'sync'],
-  ['snapshot.history.renamed', 'recovery'],
-  ['release.attestation.published', 'recovery'],
-];
+/**
+ * Another test kills at the store's own failpoints. These are the failpoints that involve the daemon's database. The states that a
+ * crash leaves between all writes of a sync are those of `crash-states.test.ts`.
+ */
+const PLACES: readonly Place[] = campaignPart<Place>(
+  [
+    ...[...RELEASE_FAILPOINTS, ...EVENT_FAILPOINTS].map((name) => [name, 'sync'] as const),
+    ...SNAPSHOT_FAILPOINTS.filter((name) => /record\.renamed|history\.renamed|attestation\./.test(name)).map(
+      (name) => [name, 'sync'] as const,
+    ),
+    [STAGING_FAILPOINT, 'sync'],
+    ['snapshot.history.renamed', 'recovery'],
+    ['release.attestation.published', 'recovery'],
+  ],
+  3,
+);
 
 interface Left {
   /** The temporary files of the store. */

@@ -3,12 +3,11 @@
  * after the recovery, after the job that a kill had interrupted, and after each of its own jobs. It prints `tmp` with the
  * temporary files of the store before its jobs begin.
  *
- * node test/support/localized-daemon-child.ts FOLDER JOB[,JOB...]|none [FAILPOINT|NUMBER]
+ * node test/support/localized-daemon-child.ts FOLDER JOB[,JOB...]|none [FAILPOINT]
  *
  * FOLDER is that of `openReleaseDaemon`. It has `next.json`, the texts of these jobs, and `texts.json`, those of the job before,
  * which continues if it was killed. A JOB is sync, localized-publish, localized-follow or localized-rollback. When the last job
- * reaches the failpoint, or any failpoint for the given time, the process kills itself with SIGKILL, which no handler sees. It
- * prints `armed` before that job begins, so that its parent can also kill it.
+ * reaches the failpoint, the process kills itself with SIGKILL, which no handler sees.
  */
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,12 +22,9 @@ import { createScriptedTexts, scriptedFreezer, textBuilders } from './scripted-t
 
 const [folder = '', kinds = 'none', place = ''] = process.argv.slice(2);
 let armed = false;
-let reached = 0;
 const failpoints = {
   hit: (name: string): void => {
-    if (!armed) return;
-    reached += 1;
-    if (name === place || String(reached) === place) process.kill(process.pid, 'SIGKILL');
+    if (armed && name === place) process.kill(process.pid, 'SIGKILL');
   },
 };
 const daemon = await openReleaseDaemon(folder, { failpoints });
@@ -88,7 +84,6 @@ if (kinds !== 'none') {
   const jobs = kinds.split(',');
   for (const [at, kind] of jobs.entries()) {
     armed = at === jobs.length - 1;
-    if (armed) process.stdout.write('armed\n');
     // A rollback of the round before can have withdrawn the channel.
     const args = kind === 'localized-publish' ? { from_worker: true, resume: true } : {};
     const task = await daemon.run({ kind, args: engine.jobs.find(kind)?.arguments.parse(args) ?? {} });

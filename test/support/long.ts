@@ -18,3 +18,13 @@ export function campaignSize(short: number, long: number): number {
 export function campaignTimeout(rounds: number, roundMs: number): number {
   return 180_000 + rounds * roundMs;
 }
+
+/**
+ * The part of a walk over many places that `make test` does: each `step`-th place. `make test-long` goes to all of them.
+ *
+ * @param places in the order of the walk
+ * @param step of how many places `make test` takes one
+ */
+export function campaignPart<T>(places: readonly T[], step: number): T[] {
+  return places.filter((_, at) => isLong || at % step === 0);
+}

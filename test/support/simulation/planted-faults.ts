@@ -43,6 +43,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seed: 2,
     found: 'was published after a rollback that left none',
   },
+  {
+    name: 'versions that continue from the volume alone',
+    file: 'src/releases/attest/version-counter.ts',
+    text: 'highest = lastPossibleVersion(earlier);',
+    replacement: 'highest = earlier.volume;',
+    seed: 4,
+    found: ': attestation ',
+  },
 ];
 
 /** Puts a fault into the source of a file. @throws Error when its text is not there once */
