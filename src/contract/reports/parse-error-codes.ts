@@ -9,7 +9,7 @@ interface ParseErrorMeaning {
 }
 
 const SKIP = 'If players never see it, add a rule with `format: skip` to `parse.rules`.';
-const DAMAGED = `Run \`slipway ctl run verify\`: it finds damage on the volume and repairs it. If the file is undamaged, report its layout with the offset in the message. ${SKIP}`;
+const DAMAGED = `If the file is damaged, get it again; in a release, \`slipway ctl run verify\` finds and repairs damage. If it is undamaged, report its layout with the offset in the message. ${SKIP}`;
 const LAYOUT = `If the file is of another format, name it in a rule: \`text\` reads any file by lines. Otherwise: ${DAMAGED}`;
 const UNSUPPORTED = `Slipway cannot read its text. ${SKIP}`;
 
