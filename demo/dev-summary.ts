@@ -19,7 +19,8 @@ export interface DevSummary {
   readonly daemon_metrics_url: string;
   readonly admin_token_file: string;
   readonly daemon_token_file: string;
-  readonly cdn_host: string;
+  /** The first part of the paths of files; `null` until the first release is served. */
+  readonly cdn_host: string | null;
   /** The kind of upstream. */
   readonly upstream: DevUpstream['kind'];
   /** The release that the start or the last `dev next` made current; `null` until the first one is served. */

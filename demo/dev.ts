@@ -30,6 +30,7 @@ import {
   renderAddresses,
   renderFailedSync,
   type CtlAddress,
+  readCdnHost,
   renderWelcome,
   shortPath,
   type WelcomeLocalized,
@@ -39,7 +40,6 @@ import { renderProgress } from '../src/cli/output/progress-line.ts';
 import { loadTrustedKeys } from '../src/attestation/keys.ts';
 import { messageOf } from '../src/platform/errors.ts';
 
-const CDN_HOST = 'prod-clientpatch.bluearchiveyostar.com';
 const STOP_GRACE_MS = 40_000;
 
 /**
@@ -148,7 +148,7 @@ async function serve(
     daemon_metrics_url: `http://127.0.0.1:${daemonMetricsPort}/metrics`,
     admin_token_file: layout.adminToken,
     daemon_token_file: layout.daemonToken,
-    cdn_host: CDN_HOST,
+    cdn_host: null,
     upstream: options.upstream.kind,
     release_id: null,
   };
@@ -232,12 +232,13 @@ async function announce(
     demo === null
       ? { ...first, carryOver: null, localized: null }
       : await playSecond(demo, first.releaseId, service, io);
-  await writeDevSummary(layout.summary, { ...summary, release_id: releaseId });
+  const cdnHost = await readCdnHost(summary.server_url);
+  await writeDevSummary(layout.summary, { ...summary, cdn_host: cdnHost, release_id: releaseId });
   io.stdout.write(
     await renderWelcome({
       ...service,
       releaseId,
-      cdnHost: CDN_HOST,
+      cdnHost,
       snapshotRoot: layout.snapshot,
       publicKeyFile: join(layout.keys, 'signing.pub'),
       isCopy,

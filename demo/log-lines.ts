@@ -29,8 +29,15 @@ export function renderReadableLine(source: string, line: string): string {
   const message = typeof record['msg'] === 'string' ? record['msg'] : '';
   const fields = Object.entries(record)
     .filter(([key]) => !HIDDEN.has(key))
-    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    .map(([key, value]) => `${key}=${fieldText(value)}`);
   return [clock, source.padEnd(6), level.padEnd(5), message, ...fields].join(' ');
+}
+
+/** The value of a field. An error is its message: the stack and the code stay in the log of the daemon. */
+function fieldText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const { stack, message } = isRecord(value) ? value : {};
+  return typeof stack === 'string' && typeof message === 'string' ? message : JSON.stringify(value);
 }
 
 function parseRecord(line: string): Record<string, unknown> | null {

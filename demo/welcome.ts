@@ -54,10 +54,9 @@ export interface WelcomeLocalized {
  */
 export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const { serverUrl, releaseId, tokenFile } = options;
-  const client = createHttpClient({ connections: 1, keepAlive: false });
-  const url = `${serverUrl}/v1/resources?limit=1`;
-  const answer = await client.send({ url, timeoutMs: ANSWER_TIMEOUT_MS, maxBytes: ANSWER_MAX_BYTES });
-  const page = parseJsonAnswer(answer) as { items?: Array<{ destination: string }> };
+  const page = (await read(`${serverUrl}/v1/resources?limit=1`)) as {
+    items?: Array<{ destination: string }>;
+  };
   const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
   const slipway = slipwayCommand(options);
   const ctl = `${slipway} ctl`;
@@ -71,6 +70,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     `${ctl} tasks`,
     `${ctl} run sync --wait`,
     ...(options.isCopy ? [] : [`${ctl} report parse.status`, `${ctl} report parse.text_units limit=2`]),
+    ...(options.isCopy ? [] : [`${ctl} translations status`]),
     ...(demo === null ? [] : demoLines(options, demo, ctl)),
     ...(demo === null ? [] : localizedLines(options, demo, slipway)),
     `${slipway} verify ${shellWord(shortPath(options.snapshotRoot))} --keys ${shellWord(shortPath(options.publicKeyFile))}`,
@@ -87,6 +87,22 @@ Press Ctrl-C to stop.
 `;
 }
 
+/**
+ * Asks a system for the host name that its paths of files begin with: a variable of the user may have set it.
+ *
+ * @throws HttpFailure when the server does not answer
+ */
+export async function readCdnHost(serverUrl: string): Promise<string> {
+  return ((await read(`${serverUrl}/v1/release`)) as { cdn_host: string }).cdn_host;
+}
+
+async function read(url: string): Promise<unknown> {
+  const client = createHttpClient({ connections: 1, keepAlive: false });
+  return parseJsonAnswer(
+    await client.send({ url, timeoutMs: ANSWER_TIMEOUT_MS, maxBytes: ANSWER_MAX_BYTES }),
+  );
+}
+
 /** Command lines that show text of the demo release, and how it differs from that of the previous release. */
 function demoLines(
   { serverUrl, cdnHost, releaseId }: WelcomeOptions,
@@ -96,7 +112,6 @@ function demoLines(
   return [
     `curl -s '${serverUrl}/${cdnHost}/${releaseId}/TableBundles/Localize000.csv' | grep ruby`,
     ...(previousReleaseId === null ? [] : [`${ctl} texts diff ${previousReleaseId} ${releaseId}`]),
-    `${ctl} translations status`,
     `${ctl} run translation-worker-run max_tasks=3 args=dry_run=true --wait`,
     `${ctl} run translation-worker-run max_tasks=3 --wait`,
     `${ctl} translations unit TableBundles/Localize000.csv 'row[2].TextJp'`,

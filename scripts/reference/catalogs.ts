@@ -16,7 +16,7 @@ Generated from the schema by \`make docs\`; do not edit.
 A catalog is a file of a release that states the sizes and checksums of other files. Game clients check what they download
 against it. A localized release has other bytes in some files, so its catalogs get the figures of the new files; everything
 else in them stays. A catalog can list another catalog, and lie in a zip archive, also in one with
-other bytes in front of it, which is then a new file itself.
+other bytes before it, which is then a new file itself.
 
 ## Built-in
 

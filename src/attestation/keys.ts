@@ -128,7 +128,7 @@ async function loadSigningKey(file: string): Promise<Result<SigningKey, string>>
 function parseTrustedKey(file: string, block: PemBlock): Result<TrustedKey, string> {
   if (block.label.includes('PRIVATE KEY')) {
     return failure(
-      `${file}: is a private key; verification needs only the public key, so remove the private key from this machine`,
+      `${file}: is a private key; name the public key instead (signing.pub beside it): who verifies needs no private key, and must not have the private key of another machine`,
     );
   }
   if (block.label !== 'PUBLIC KEY') {

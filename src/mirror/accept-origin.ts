@@ -1,3 +1,4 @@
+import { instant } from '../domain/instant.ts';
 import { verifyEnvelope } from '../attestation/verify.ts';
 import type { TrustedKey } from '../attestation/keys.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from '../domain/verdict/attestation.ts';
@@ -98,8 +99,4 @@ function stepBack(
     );
   }
   return null;
-}
-
-function instant(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString();
 }

@@ -1,3 +1,4 @@
+import { instant } from '../domain/instant.ts';
 import type { ReleaseParts } from './release-parts.ts';
 import type { SyncState } from './sync/sync-state.ts';
 import { isInFuture } from '../domain/verdict/attestation.ts';
@@ -62,7 +63,7 @@ function upstreamDiagnosis(adapter: UpstreamAdapter | null, last: ProbeResult | 
     const message = `${adapter.label} has not been contacted yet`;
     return { id: 'upstream', status: 'ok', message, evaluated: false };
   }
-  const when = isoTime(last.checkedAt);
+  const when = instant(last.checkedAt);
   return {
     id: 'upstream',
     status: last.ok ? 'ok' : 'degraded',
@@ -102,9 +103,9 @@ function syncDiagnosis(
     now,
   }: { readonly hasRelease: boolean; readonly probe: ProbeResult | null; readonly now: number },
 ): ReleaseDiagnosis {
-  const next = nextAt === null ? 'none is planned' : `the next one starts at ${isoTime(nextAt)}`;
+  const next = nextAt === null ? 'none is planned' : `the next one starts at ${instant(nextAt)}`;
   if (wait !== null) {
-    const message = `a sync waits for upstream until ${new Date(wait.until).toISOString()}: ${wait.why}`;
+    const message = `a sync waits for upstream until ${instant(wait.until / 1000)}: ${wait.why}`;
     return { id: 'sync', status: hasRelease ? 'ok' : 'degraded', message };
   }
   if (last === null && probe !== null && !probe.ok) {
@@ -117,7 +118,7 @@ function syncDiagnosis(
   }
   if (last === null)
     return { id: 'sync', status: 'ok', message: `no sync has ended yet; ${next}`, evaluated: false };
-  const end = isoTime(last.finished_at);
+  const end = instant(last.finished_at);
   if (isInFuture(last.finished_at, now)) {
     const message = `the last sync is dated in the future (${end}), so its age is not known; see the check clock; ${next}`;
     return { id: 'sync', status: 'degraded', message };
@@ -134,10 +135,6 @@ function syncDiagnosis(
   const retried =
     retriedCode === null ? '' : ` (an attempt failed: ${probe?.ok === false ? probe.message : retriedCode})`;
   return { id: 'sync', status: 'ok', message: `${last.result ?? last.status} at ${end}; ${next}${retried}` };
-}
-
-function isoTime(unixSecond: number): string {
-  return new Date(unixSecond * 1000).toISOString();
 }
 
 function verificationDiagnosis({ releases, attempts, clock, configuration }: ReleaseParts): ReleaseDiagnosis {
@@ -158,7 +155,7 @@ function verificationDiagnosis({ releases, attempts, clock, configuration }: Rel
     return {
       id: 'verification',
       status: 'degraded',
-      message: `the last full verification of release ${official.release_id} is dated in the future (${isoTime(official.verified_at)}), so it does not count; see the check clock, then run verify`,
+      message: `the last full verification of release ${official.release_id} is dated in the future (${instant(official.verified_at)}), so it does not count; see the check clock, then run verify`,
     };
   }
   const age = now - (official.verified_at ?? 0);
@@ -171,7 +168,7 @@ function verificationDiagnosis({ releases, attempts, clock, configuration }: Rel
     message:
       official.verified_at === null
         ? `release ${official.release_id} was never fully verified; run verify`
-        : `release ${official.release_id} was last fully verified at ${isoTime(official.verified_at)}`,
+        : `release ${official.release_id} was last fully verified at ${instant(official.verified_at)}`,
   };
 }
 
@@ -205,11 +202,8 @@ function repairState(attempts: RepairAttempts, release: ReleaseRow, clock: Clock
   if (failed === null) {
     const waitsUntil = attempts.nextAtMs() ?? 0;
     if (waitsUntil <= clock.now()) return 'It is being repaired.';
-    return `It was repaired before and is damaged again; the next repair is at ${new Date(waitsUntil).toISOString()}.`;
+    return `It was repaired before and is damaged again; the next repair is at ${instant(waitsUntil / 1000)}.`;
   }
-  const [triedAt, nextAt] = [failed.tried_at * 1000, failed.next_at_ms].map((ms) =>
-    new Date(ms).toISOString(),
-  );
   const of = failed.destination === null ? '' : ` of ${failed.destination}`;
-  return `The last repair${of} failed at ${triedAt ?? ''}: ${failed.problem}; the next one is at ${nextAt ?? ''}.`;
+  return `The last repair${of} failed at ${instant(failed.tried_at)}: ${failed.problem}; the next one is at ${instant(failed.next_at_ms / 1000)}.`;
 }

@@ -1,3 +1,4 @@
+import { instant } from '../domain/instant.ts';
 import type { Destination } from '../domain/release/destination.ts';
 import type { ReleaseId } from '../domain/release/release-id.ts';
 import { messageOf } from '../platform/errors.ts';
@@ -166,7 +167,7 @@ export function failureText(error: unknown, now: number): string {
   const askedMs = error instanceof UpstreamError ? (error.retryAfterMs ?? 0) : 0;
   return askedMs === 0
     ? messageOf(error)
-    : `${messageOf(error)}, not before ${new Date(now + askedMs).toISOString()}`;
+    : `${messageOf(error)}, not before ${instant((now + askedMs) / 1000)}`;
 }
 
 /** The fingerprint of a catalog, which is known once its entries were read. */

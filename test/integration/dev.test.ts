@@ -239,9 +239,9 @@ async function expectPastedLines(checkout: Checkout, first: DevRun, data: string
     expect.stringMatching(/^bin\/slipway ctl run sync --wait$/),
     expect.stringMatching(/^bin\/slipway ctl report parse.status$/),
     expect.stringMatching(/^bin\/slipway ctl report parse.text_units limit=2$/),
+    expect.stringMatching(/^bin\/slipway ctl translations status$/),
     expect.stringMatching(/^curl .*\.csv' \| grep ruby$/),
     expect.stringMatching(/^bin\/slipway ctl texts diff \S+-r89_demo \S+-r90_demo$/),
-    expect.stringMatching(/^bin\/slipway ctl translations status$/),
     expect.stringMatching(
       /^bin\/slipway ctl run translation-worker-run max_tasks=3 args=dry_run=true --wait$/,
     ),
@@ -425,11 +425,14 @@ describe('slipway dev', () => {
     await exportBundle(store, 'r1', bundle);
     const argv = [bundle, '--keys', store.keyFile, '--to', bundles];
     expect(await runBundleCommand(runImport, ...argv)).toMatchObject({ code: 0 });
-    const checkout = await makeCheckout({ prepared: true, sources: 'linked' });
+    const made = await makeCheckout({ prepared: true, sources: 'linked' });
+    // A user names the host that clients know.
+    const checkout = { ...made, env: { ...made.env, SLIPWAY_CDN_HOST: 'files.example.org' } };
     const data = join(folder, 'data');
     const args = ['--upstream', `bundle+${bundles}`, '--keys', store.keyFile];
-    const { summary } = await untilServed(spawnDev(checkout, data, args), data);
-    expect(summary).toMatchObject({ release_id: 'r1', upstream: 'bundle' });
+    const { summary, output } = await untilServed(spawnDev(checkout, data, args), data);
+    expect(summary).toMatchObject({ release_id: 'r1', upstream: 'bundle', cdn_host: 'files.example.org' });
+    expect(output()).toContain(`'${summary.server_url}/files.example.org/r1/a/%C3%BC.bin'`);
     const carried = async ({ server_url, cdn_host }: DevSummary): Promise<string> =>
       await (await fetch(`${server_url}/${cdn_host}/r1/a/%C3%BC.bin`)).text();
     expect(await carried(summary)).toBe('carried');

@@ -92,7 +92,7 @@ it('all reports tell the same of both channels, whatever has happened to them', 
     current: null,
     history: [],
     automation: 'off',
-    blockers: { untranslated: 2 },
+    blockers: { coverage_incomplete: 0, untranslated: 2 },
     tasks: { pending: 2 },
     held: [0, []],
   });

@@ -99,7 +99,10 @@ describe('the reports about translations of a running system', () => {
       current: null,
       history: [],
       coverage: { release_id: 'r1', target_language: 'zh-Hans', units: 4, accepted: 0 },
-      publish_blockers: [{ code: 'untranslated', count: 4 }],
+      publish_blockers: [
+        { code: 'coverage_incomplete', count: 0 },
+        { code: 'untranslated', count: 4 },
+      ],
     });
 
     const [blocked] = before.items;
@@ -135,6 +138,7 @@ describe('the reports about translations of a running system', () => {
     expect(await report('translation.status')).toMatchObject({
       coverage: { units: 4, blocked: 1, by_state: { draft: 2, untranslated: 1 } },
       publish_blockers: [
+        { code: 'coverage_incomplete', count: 0 },
         { code: 'untranslated', count: 1 },
         // Without its finding the blocked one would be a draft, which is not published either.
         { code: 'below_min_state', count: 3 },

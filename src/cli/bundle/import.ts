@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import { join } from 'node:path';
 import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
 import { BundleError } from '../../mirror/bundle/bundle-error.ts';
@@ -105,7 +106,7 @@ function describe({ release, version, issuedAt }: Sound, outcome: string): strin
   const { channel, attested } = release;
   return (
     `${channel} release ${attested.release_id} ${outcome}\n` +
-    `${countText(attested.entry_count, 'entry', 'entries')}, ${textBytes(attested.total_bytes)}, attestation version ${version} of ${new Date(issuedAt * 1000).toISOString()}\n`
+    `${countText(attested.entry_count, 'entry', 'entries')}, ${textBytes(attested.total_bytes)}, attestation version ${version} of ${instant(issuedAt)}\n`
   );
 }
 

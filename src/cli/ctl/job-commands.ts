@@ -118,7 +118,8 @@ function renderDifferences(result: unknown, offset: number): string {
   }
   const { from, to, available, total, items } = parsed.data;
   if (!available) {
-    const advice = 'the index compares each release with the one that was indexed before it';
+    const advice =
+      'name a release and the one that was indexed before it, while both are kept; slipway ctl releases lists them';
     throw new CtlFailure(CTL_EXITS.failed, `${to} was not compared with ${from}: ${advice}`);
   }
   if (total === 0) return `the text of ${to} is that of ${from}\n`;

@@ -114,7 +114,10 @@ function releaseFields(releases: ReleaseStatus, now: number): readonly Field[] {
   return [
     ...channels,
     ['relation', RELATIONS[relation]],
-    ['sync', syncText(sync, now)],
+    [
+      'sync',
+      `${syncText(sync, now)}${releases.origin === undefined ? '' : ', or when a poll of the origin finds a change'}`,
+    ],
     ...originFields(releases, now),
   ];
 }

@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 import { textTable } from '../../platform/terminal/text-table.ts';
@@ -84,7 +85,7 @@ export function renderVolumeReport(report: VolumeReport): string {
   for (const release of report.releases) lines.push(...renderFindings(release));
   const { attestation, objects } = report;
   lines.push(
-    `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}${attestation.expires_at === null ? '' : `, expires ${new Date(attestation.expires_at * 1000).toISOString()}`}`,
+    `attestation: ${attestation.status.replace('_', ' ')}${attestation.version === null ? '' : `, version ${attestation.version}`}${attestation.expires_at === null ? '' : `, expires ${instant(attestation.expires_at)}`}`,
     ...attestation.problems.map((problem) => `attestation: ${problem}`),
     ...report.problems,
   );

@@ -107,7 +107,7 @@ export function recordText(history: Omit<History, 'states' | 'sent_bytes'>, now:
   const sums =
     requests.length === 0
       ? 'its first minute is not over yet'
-      : `${counted(sum(requests), 'request')} of clients before this minute, ${count(sum(errors))} of them answered with 5xx`;
+      : `${counted(sum(requests), 'client request')} before this minute, ${count(sum(errors))} of them answered with 5xx`;
   return `Recorded by ${server} ${spanText(history.from, now)}: ${sums}. Each server keeps its own history, in memory.`;
 }
 

@@ -46,7 +46,10 @@ export function LoginView({
     <main class="login" id="main">
       <img src="icon.svg" alt="" width={56} height={56} />
       <h1>Slipway</h1>
-      <p>Enter the admin token of this server.</p>
+      <p>
+        Enter an admin token of this server. <code>make run</code> prints which file has it; otherwise, its
+        operator gives you one.
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault();

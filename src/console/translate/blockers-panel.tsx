@@ -89,7 +89,7 @@ const UNITS: Readonly<Record<string, string>> = {
   on_hold: 'on hold until someone reviews them',
   stale: 'whose source text has changed',
   untranslated: 'without a translation',
-  below_min_state: 'below the state that a publication asks for',
+  below_min_state: 'below the lowest state that is published',
 };
 
 function isLeftOut({ code }: Blocker): boolean {

@@ -66,7 +66,7 @@ export const PUBLIC_OPERATIONS = {
             ...ReadinessAnswer.example,
             distributable: false,
             reason: 'AttestationExpired' as const,
-            message: 'the last accepted attestation expired at 2025-11-21T00:10:00.000Z',
+            message: 'the last accepted attestation expired at 2025-11-21T00:10:00Z',
           },
         },
         'The attestation is unavailable, stale or invalid, or the snapshot is not distributable.',

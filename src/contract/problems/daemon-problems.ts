@@ -216,7 +216,8 @@ export const DAEMON_PROBLEMS = {
   coverage_incomplete: {
     status: 422,
     title: 'Coverage incomplete',
-    description: 'Not every unit in scope has an accepted translation. Finish them, or send `force`.',
+    description:
+      'No unit can be published, or a smaller part than `localized.minCoverage` demands. Translate or accept more, lower `localized.minState` or `localized.minCoverage`, or send `force`.',
   },
   provider_not_configured: {
     status: 422,

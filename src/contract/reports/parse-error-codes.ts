@@ -9,8 +9,8 @@ interface ParseErrorMeaning {
 }
 
 const SKIP = 'If players never see it, add a rule with `format: skip` to `parse.rules`.';
-const DAMAGED = `Run \`slipway ctl run verify\`: it finds damage on the volume and repairs it. If the file is undamaged, report its layout with the offset in the message. ${SKIP}`;
-const LAYOUT = `If the file is of another format, name it in a rule: \`text\` reads any file by lines. Otherwise: ${DAMAGED}`;
+const DAMAGED = `If the file is damaged, get it again; in a release, \`slipway ctl run verify\` finds and repairs damage. If it is undamaged, report its layout with the offset in the message. ${SKIP}`;
+const LAYOUT = `If the file is of another format, name it in a rule: \`text\` reads any file by lines. ${DAMAGED}`;
 const UNSUPPORTED = `Slipway cannot read its text. ${SKIP}`;
 
 /** The error codes of the parse index. */
@@ -35,10 +35,10 @@ export const PARSE_ERROR_CODES = {
   typetree_extracted_unsupported: error('The type trees are stored in another file.', UNSUPPORTED),
   typetree_size_mismatch: error(
     'The type tree does not describe exactly the bytes of the object: another build of the class, or damage.',
-    `If the rule names \`typeTrees\`, take the trees of this build of the game. Otherwise: ${DAMAGED}`,
+    `If the rule names \`typeTrees\`, take the trees of this build of the game. ${DAMAGED}`,
   ),
   typetree_managed_reference_unsupported: error(
-    'The object has a managed reference (`[SerializeReference]`) to a class that no type tree describes. All in front of it is read, if no fields follow the references; otherwise nothing of the object is.',
+    'The object has a managed reference (`[SerializeReference]`) to a class that no type tree describes. Everything before it is read if no fields follow the references; otherwise nothing of the object is.',
     `Name a JSON file with the type tree of this class as \`parse.typeTrees\`. ${SKIP}`,
   ),
   zip_invalid: error('The archive is cut or damaged, or contradicts its own directory.', DAMAGED),
@@ -59,18 +59,18 @@ export const PARSE_ERROR_CODES = {
     `The limits are fixed. ${SKIP}`,
   ),
   json_invalid: error(
-    'The JSON has a syntax error, such as a comment or a comma behind the last element.',
-    `If the file is not JSON, name its format in a rule. Otherwise: ${DAMAGED}`,
+    'The JSON has a syntax error, such as a comment or a comma after the last element.',
+    `If the file is not JSON, name its format in a rule. ${DAMAGED}`,
   ),
   csv_invalid: error(
-    'A quote is not closed, a cell continues behind its closing quote, or a row has another number of cells than the first one.',
-    `If the file is not a table, or its columns are separated otherwise, name its format (\`tsv\`, \`text\`) in a rule. Otherwise: ${DAMAGED}`,
+    'A quote is not closed, a cell continues after its closing quote, or a row has a different number of cells than the first one.',
+    `If the file is not a table, or its columns are separated otherwise, name its format (\`tsv\`, \`text\`) in a rule. ${DAMAGED}`,
   ),
   script_invalid: error('A quote that joins lines is not closed.', LAYOUT),
   xml_invalid: error('The document is not well-formed, or uses entities of its own.', LAYOUT),
   po_invalid: error('A line of the catalog has no keyword with a quoted string.', LAYOUT),
   compression_invalid: error(
-    'The compressed file is damaged, has several files in it, or bytes behind it.',
+    'The compressed file is damaged, has several files in it, or bytes after it.',
     DAMAGED,
   ),
   not_writable: error(

@@ -289,7 +289,7 @@ export const TranslationStatusReport = report(
         }),
       )
       .describe(
-        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `channel_mirrored` (the channel is copied from an origin; it is the only code then), `no_official_release`, `tasks_not_built`, `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four, as far as `localized.minCoverage` lets it; the other codes block it. Each unit counts for one code. Units of skipped tasks block nothing.',
+        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `channel_mirrored` (the channel is copied from an origin; it is the only code then), `no_official_release`, `tasks_not_built`, `coverage_incomplete` (no unit can be published, or a smaller part than `localized.minCoverage` demands; `force` waives it; it counts the units that can be published), `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four; the other codes block it. Each unit counts for one code of units. Units of skipped tasks block nothing.',
       ),
   },
   {

@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import { isInFuture } from '../../domain/verdict/attestation.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { DoctorFinding } from '../../engine/check.ts';
@@ -64,7 +65,7 @@ function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFi
   }
   return {
     status: 'ok',
-    message: `no backup in ${folder} yet; the next one is planned for ${isoTime(plannedAt)}`,
+    message: `no backup in ${folder} yet; the next one is planned for ${instant(plannedAt)}`,
     evaluated: false,
   };
 }
@@ -72,9 +73,5 @@ function noBackup({ folder, intervalSeconds, plannedAt }: BackupFacts): DoctorFi
 function describe({ name, created_at: at }: CompleteBackup, now: number): string {
   const hours = Math.floor((now - at) / 3600);
   const age = isInFuture(at, now) ? '' : `, ${countText(Math.max(0, hours), 'hour')} ago`;
-  return `the newest complete backup is ${name} of ${isoTime(at)}${age}`;
-}
-
-function isoTime(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString();
+  return `the newest complete backup is ${name} of ${instant(at)}${age}`;
 }

@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { isInFuture } from '../../domain/verdict/attestation.ts';
 import { CLOCK_SHIFT_TOLERANCE_MS, measureClockShift } from '../../platform/process/clock-shift.ts';
@@ -40,7 +41,7 @@ export function createClockCheck(clock: Clock, recorded: () => readonly Recorded
         const future = latest();
         if (future !== null) {
           const ahead = future.at - unixSeconds(clock);
-          const time = new Date(future.at * 1000).toISOString();
+          const time = instant(future.at);
           return {
             status: 'degraded',
             message: `the wall clock is behind recorded times by ${ahead} s: ${future.what} at ${time}; it is wrong now or was wrong then; check the time service, then run verify and sync`,

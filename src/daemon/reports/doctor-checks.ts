@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import type { Releases } from '../../releases/releases.ts';
 import { stat, statfs } from 'node:fs/promises';
 import { messageOf } from '../../platform/errors.ts';
@@ -286,7 +287,7 @@ function processFinding(supervision: Supervision | null, clock: Clock): DoctorFi
   }
   const how = last.signal ?? `exit code ${String(last.code)}`;
   const times = crashes.length === 1 ? 'once' : `${crashes.length} times`;
-  const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${new Date(last.at * 1000).toISOString()} after ${last.lived_seconds} s; see the log before that time`;
+  const message = `the daemon ended unexpectedly ${times} in the last hour, last with ${how} at ${instant(last.at)} after ${last.lived_seconds} s; see the log before that time`;
   const isLoop = crashes.filter(({ at }) => now - at < LOOP_SECONDS).length >= LOOP_CRASHES;
   return { ...(isLoop ? failing(`crash loop: ${message}`) : degraded(message)), since: first.at };
 }

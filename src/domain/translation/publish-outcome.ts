@@ -72,3 +72,42 @@ export function coverageOf(counts: PublishCounts): number {
 export function shareOf(ready: number, counted: number, whole = 1): number {
   return counted === 0 ? whole : (whole * ready) / counted;
 }
+
+/** Which translations a localized release has, and how many it must have. */
+export interface CoverageDemand {
+  /** The lowest state of a translation that it has. */
+  readonly minState: UsableState;
+  /** Least coverage, from 0 to 1. */
+  readonly minCoverage: number;
+}
+
+/**
+ * Why a publication has too few texts: one sentence for the reports, the trial, the publication and the automation.
+ *
+ * @returns `null` when it has enough
+ */
+export function incompleteCoverage(
+  counts: PublishCounts,
+  { minState, minCoverage }: CoverageDemand,
+): string | null {
+  if (counts.published === 0) return `no unit can be published: ${describe(counts, minState)}`;
+  const coverage = coverageOf(counts);
+  return coverage >= minCoverage
+    ? null
+    : `${percent(coverage)} of the units can be published, and localized.minCoverage demands ${percent(minCoverage)}: ${describe(counts, minState)}`;
+}
+
+function describe(counts: PublishCounts, minState: UsableState): string {
+  const all = [
+    `${counts.untranslated} untranslated`,
+    `${counts.stale} with a changed source`,
+    `${counts.below_min_state} not ${minState} yet`,
+    `${counts.held} on hold`,
+    `${counts.blocked} blocked`,
+  ];
+  return all.filter((each) => !each.startsWith('0 ')).join(', ') || 'there are no units';
+}
+
+function percent(part: number): string {
+  return `${Math.floor(part * 1000) / 10} %`;
+}

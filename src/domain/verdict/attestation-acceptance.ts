@@ -1,3 +1,4 @@
+import { instant } from '../instant.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedAttestation } from './attestation.ts';
 import type { Reason } from './reasons.ts';
 import { failure, success, type Result } from '../result.ts';
@@ -51,13 +52,13 @@ export function acceptAttestation(
   if (issued_at * 1000 > nowMs + CLOCK_SKEW_SECONDS * 1000) {
     return failure({
       reason: 'AttestationNotYetValid',
-      message: `attestation version ${version} is dated ${new Date(issued_at * 1000).toISOString()}, in the future`,
+      message: `attestation version ${version} is dated ${instant(issued_at)}, in the future`,
     });
   }
   if (expires_at * 1000 <= nowMs) {
     return failure({
       reason: 'AttestationExpired',
-      message: `attestation version ${version} expired at ${new Date(expires_at * 1000).toISOString()}`,
+      message: `attestation version ${version} expired at ${instant(expires_at)}`,
     });
   }
   return success({ isNew: true });

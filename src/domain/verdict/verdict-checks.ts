@@ -1,3 +1,4 @@
+import { instant } from '../instant.ts';
 import type { Channel } from '../release/channel.ts';
 import { countText } from '../count-text.ts';
 import {
@@ -214,8 +215,4 @@ function describeFailure({ reason, entry_count, missing_count, examples }: Relea
 function describeEntries(trouble: EntryTrouble): string {
   const more = trouble.count - trouble.examples.length;
   return `${trouble.count} ${trouble.count === 1 ? 'entry' : 'entries'}: ${trouble.examples.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-function instant(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString();
 }

@@ -186,7 +186,7 @@ export function createRowScanner(
     const value = text.slice(start + 1, close);
     position = plainEnd(close + 1);
     if (position > close + 1) {
-      flaw ??= { message: 'a cell continues behind its closing quote', position: close + 1 };
+      flaw ??= { message: 'a cell continues after its closing quote', position: close + 1 };
     }
     return { value: doubled ? value.replaceAll('""', '"') : value, start, end: position };
   };

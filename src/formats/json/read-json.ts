@@ -81,7 +81,7 @@ function checkJson(decoded: DecodedText, limits: ReadLimits): ReadonlySet<number
         container.members.set(key, offset);
       },
       onError: (error, offset, _length, line, character) => {
-        const message = `${printParseErrorCode(error)} in line ${line + 1}, column ${character + 1}`;
+        const message = `${wordsOf(printParseErrorCode(error))} in line ${line + 1}, column ${character + 1}`;
         throw new FormatError('json_invalid', message, byteOffsets(decoded)(offset));
       },
     },
@@ -166,4 +166,9 @@ function reportNumber({ visitor }: ReadTarget, value: number, literal: string, s
 
 function pointer(path: readonly (string | number)[]): string {
   return path.map((part) => `/${escapePointer(String(part).toWellFormed())}`).join('');
+}
+
+/** The words of an error's name: `UnexpectedEndOfString` is `unexpected end of string`. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }

@@ -88,7 +88,7 @@ export function findDirectory(source: ByteSource): DirectoryPlace {
   throw zipInvalid('there is no end of a zip directory, or bytes follow it', source.size);
 }
 
-/** Whether a file ends with the end of a zip directory that is in it: an archive with other bytes in front of it. */
+/** Whether a file ends with the end of a zip directory that is in it: an archive with other bytes before it. */
 export function endsAsZip(source: ByteSource): boolean {
   if (source.size < END_RECORD_SIZE) return false;
   const signature = source.read(source.size - END_RECORD_SIZE, 4).readUInt32LE(0);

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
 import { workerConfiguration, workerConfigurationProblem } from './worker/worker-config.ts';
 
+/** `overwrite`, since a schema with `transform` has no default in the help and the reference. */
 const languageTag = z
   .string()
   .max(64)
-  .refine(isLanguageTag, 'must be a language tag such as ja or zh-Hans')
-  .transform(canonicalLanguageTag);
+  .refine(isLanguageTag, { error: 'must be a language tag such as ja or zh-Hans', abort: true })
+  .overwrite(canonicalLanguageTag);
 
 const reviewSchema = z.strictObject({
   fourEyes: z

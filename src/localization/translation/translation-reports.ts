@@ -1,17 +1,15 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
-import {
-  UNIT_STATES,
-  isBelow,
-  noUnits,
-  type UnitCounts,
-  type UsableState,
-} from '../../domain/translation/unit-state.ts';
+import { UNIT_STATES, isBelow, noUnits, type UnitCounts } from '../../domain/translation/unit-state.ts';
 import { createFileTest, fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
 import { translationServiceError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 import { expectedOutcomes } from '../../domain/translation/expected-outcomes.ts';
-import type { PublishCounts } from '../../domain/translation/publish-outcome.ts';
+import {
+  incompleteCoverage,
+  type CoverageDemand,
+  type PublishCounts,
+} from '../../domain/translation/publish-outcome.ts';
 import { HELD_COUNT_MAX } from './work/read/held-units.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
 
@@ -23,8 +21,8 @@ export interface ReportOptions {
   readonly openConflicts: (signal: AbortSignal) => Promise<number | null>;
   /** The current official release, or `null`. */
   readonly officialReleaseId: () => string | null;
-  /** Which files a localized release has, and the lowest state of its translations. */
-  readonly publishPolicy: () => GlobLists & { readonly minState: UsableState };
+  /** Which files and translations a localized release has. */
+  readonly publishPolicy: () => GlobLists & CoverageDemand;
 }
 
 /** What the reports show of the localized channel. */
@@ -63,11 +61,7 @@ export function translationReports(
     defineReport('translation.status', async (_query, signal) => {
       const policy = publishPolicy();
       const status = await guarded(thread.status(fileLists(policy), { signal }), signal);
-      const { coverage, publish_blockers: ofUnits } = coverageOf(
-        status,
-        officialReleaseId(),
-        policy.minState,
-      );
+      const { coverage, publish_blockers: ofUnits } = coverageOf(status, officialReleaseId(), policy);
       const localized = localizedStatus();
       // Nobody translates the texts of a copied channel here.
       const isCopied = typeof localized.mirrored_from === 'string';
@@ -97,18 +91,18 @@ type Blocker = StatusBody['publish_blockers'][number];
  * How much of a release is translated, and what prevents its publication.
  *
  * @param releaseId the current official release; `null` when there is none
- * @param minState the lowest state of a translation that a localized release has
+ * @param demand what a localized release must have
  */
 export function coverageOf(
   status: WorkStatus,
   releaseId: string | null,
-  minState: UsableState,
+  demand: CoverageDemand,
 ): { readonly coverage: StatusBody['coverage']; readonly publish_blockers: Blocker[] } {
   const isBuilt = releaseId !== null && status.built?.releaseId === releaseId;
   const units = isBuilt ? status.units : noUnits();
   const skipped = isBuilt ? status.skippedUnits : noUnits();
   const excluded = isBuilt ? status.excludedUnits : noUnits();
-  const outcomes = expectedOutcomes(status, minState);
+  const outcomes = expectedOutcomes(status, demand.minState);
   const all = noUnits();
   for (const state of UNIT_STATES) all[state] = units[state] + skipped[state] + excluded[state];
   return {
@@ -125,7 +119,7 @@ export function coverageOf(
       by_state: all,
       publishable: isBuilt ? publishableUnits(status, outcomes) : 0,
     },
-    publish_blockers: isBuilt ? blockersOf(outcomes, status, minState) : [missingTasks(releaseId)],
+    publish_blockers: isBuilt ? blockersOf(outcomes, status, demand) : [missingTasks(releaseId)],
   };
 }
 
@@ -134,7 +128,9 @@ function publishableUnits({ heldUnits }: WorkStatus, { published }: PublishCount
   return sumOf(heldUnits) >= HELD_COUNT_MAX ? null : published;
 }
 
-function blockersOf(outcomes: PublishCounts, { blockedUnits }: WorkStatus, minState: UsableState): Blocker[] {
+function blockersOf(outcomes: PublishCounts, status: WorkStatus, demand: CoverageDemand): Blocker[] {
+  const { blockedUnits } = status;
+  const { minState } = demand;
   const below = (['draft', 'translated'] as const).filter((state) => isBelow(state, minState));
   const areBlocked = below.some((state) => blockedUnits[state] > 0);
   const all: Blocker[] = [
@@ -169,7 +165,14 @@ function blockersOf(outcomes: PublishCounts, { blockedUnits }: WorkStatus, minSt
       unit_state: [...below, ...(areBlocked ? ['blocked'] : [])].join(','),
     },
   ];
-  return all.filter(({ count }) => count > 0);
+  const incomplete =
+    publishableUnits(status, outcomes) === null ? null : incompleteCoverage(outcomes, demand);
+  return [
+    ...(incomplete === null
+      ? []
+      : [{ code: 'coverage_incomplete', message: incomplete, count: outcomes.published }]),
+    ...all.filter(({ count }) => count > 0),
+  ];
 }
 
 function missingTasks(releaseId: string | null): Blocker {

@@ -16,6 +16,8 @@ type Blocker = TranslationStatus['publish_blockers'][number];
 
 /** Blockers that count no units: the texts of the official release are not known yet, or only at the origin. */
 const UNKNOWN_TEXTS: ReadonlySet<string> = new Set(['no_official_release', 'tasks_not_built', MIRRORED]);
+/** Blockers that are about the channel, or about all units, which others count. */
+const WITHOUT_UNITS: ReadonlySet<string> = new Set([WITHDRAWN, 'coverage_incomplete']);
 
 /** The translations as a status shows them. */
 export function localizationRow({
@@ -80,8 +82,8 @@ function baseOf({ current, coverage, automation }: TranslationStatus): Finding {
 function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatus): Finding {
   const counted = coverage.units - coverage.skipped;
   const complete = `${counted} of ${counted} units (100%)`;
-  // Without a blocker every unit is ready. A withdrawn channel says nothing about units.
-  const open = blockers.filter(({ code }) => code !== WITHDRAWN);
+  // Without a blocker of units every unit is ready.
+  const open = blockers.filter(({ code }) => !WITHOUT_UNITS.has(code));
   if (open.length === 0) return { status: 'True', reason: 'Complete', message: complete };
   const ready = coverage.publishable;
   const message =
@@ -95,11 +97,13 @@ function translatedOf({ coverage, publish_blockers: blockers }: TranslationStatu
 function publishableOf({ publish_blockers: blockers }: TranslationStatus): Finding {
   const blocking = blockers.find(({ code }) => !LEFT_OUT_BLOCKERS.has(code));
   return blocking === undefined
-    ? { status: 'True', reason: 'NothingBlocks', message: 'no unit has a blocking finding' }
+    ? { status: 'True', reason: 'NothingBlocks', message: 'nothing prevents a publication' }
     : {
         status: 'False',
         reason: 'PublishBlocked',
-        message: blocking.code === WITHDRAWN ? blocking.message : `${blocking.count} ${blocking.message}`,
+        message: WITHOUT_UNITS.has(blocking.code)
+          ? blocking.message
+          : `${blocking.count} ${blocking.message}`,
       };
 }
 

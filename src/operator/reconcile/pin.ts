@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { ReleaseChannelSpec } from '../../contract/crd/release-channel.ts';
@@ -51,7 +52,7 @@ export function planPin(
   if (release === undefined) return { kind: 'none' };
   const announced = channel === 'official' ? status.announced : status.announced_localized;
   if (announced?.release_id === release) {
-    const at = new Date(announced.current_at * 1000).toISOString();
+    const at = instant(announced.current_at);
     const message = `${release} is announced and becomes current at ${at}`;
     return { kind: 'waiting', obstacle: { reason: 'ReleaseChanging', message } };
   }

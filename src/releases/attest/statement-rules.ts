@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import {
   isInFuture,
@@ -175,7 +176,7 @@ function originMessage({ release_id: id }: ReleaseRow, until: number): string {
 
 function unnamedSince(until: number): string {
   if (until === 0) return 'no attestation of the origin by a trusted key has named it';
-  const since = new Date(until * 1000).toISOString();
+  const since = instant(until);
   return `the last attestation of the origin that names it is too old since ${since}`;
 }
 

@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import type { NoteWait } from '../../mirror/attested-source.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { TaskContext } from '../../engine/tasks/task.ts';
@@ -24,7 +25,7 @@ export function createUpstreamWaits(clock: Clock): UpstreamWaits {
       const startedAt = clock.now();
       if (ms < NOTED_MS || startedAt < wait.until) return;
       wait = { until: startedAt + ms, why };
-      context.log('warn', `upstream is asked again at ${new Date(wait.until).toISOString()}: ${why}`, {
+      context.log('warn', `upstream is asked again at ${instant(wait.until / 1000)}: ${why}`, {
         wait_ms: ms,
       });
     },

@@ -1,3 +1,4 @@
+import { instant } from '../../domain/instant.ts';
 import type { TaskParts } from '../release-parts.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import { backoffMs, type BackoffOptions } from '../../platform/process/backoff.ts';
@@ -60,7 +61,7 @@ export async function repairDamage(parts: TaskParts, context: TaskContext): Prom
     `${failureCount} of the damaged entries could not be repaired; the first is ${first.destination} of release ` +
       `${first.release_id}: ${first.reason}; ` +
       (isUpstreamDown(progress) ? 'upstream failed several times, so no more were requested; ' : '') +
-      `the next attempt is at ${instant(nextAtMs ?? parts.clock.now())}`,
+      `the next attempt is at ${instant((nextAtMs ?? parts.clock.now()) / 1000)}`,
     {
       details: {
         repaired_objects: objects,
@@ -238,8 +239,4 @@ function attemptOf(
   const nowMs = clock.now();
   const wait = backoffMs(attempts.count(subject, nowMs) + 1, backoff, random(), null);
   return { subject, problem, nowMs, nextAtMs: nowMs + wait };
-}
-
-function instant(unixMs: number): string {
-  return new Date(unixMs).toISOString();
 }

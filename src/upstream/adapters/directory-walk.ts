@@ -96,7 +96,7 @@ async function look(
     const what = stats.isSymbolicLink() ? 'a symbolic link' : 'neither a file nor a directory';
     throw new UpstreamError(
       'catalog_invalid',
-      `${quoteText(path)} is ${what}; a release tree contains only regular files and directories`,
+      `${quoteText(path)} is ${what}; a release has only regular files and directories, so put the file itself there, or remove it`,
     );
   }
   return { file: { destination, size: Number(stats.size), mtimeNs: stats.mtimeNs }, directory: null };

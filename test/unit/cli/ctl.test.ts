@@ -164,6 +164,24 @@ describe('reads', () => {
     expect(shown).toMatch(/^because: +no usable object for 1 entry$/mu);
   });
 
+  it('status says that an edge does not wait for the next sync', () => {
+    const view = { now: 1_763_683_200, wide: false, painter: PLAIN };
+    const readiness = { ...VERDICT_EXAMPLE, distributable: true, reason: null, message: 'served' };
+    const edge = reportExample('release.status');
+    const shown = (releases: object): string =>
+      renderStatus(
+        {
+          readiness,
+          health: null,
+          releases: releases as Parameters<typeof renderStatus>[0]['releases'],
+          repairs: null,
+        },
+        view,
+      );
+    expect(shown(edge)).toMatch(/^sync: .*, or when a poll of the origin finds a change$/mu);
+    expect(shown({ ...edge, origin: undefined })).not.toContain('poll of the origin');
+  });
+
   it.each([
     [
       'cannot be reached',

@@ -215,6 +215,10 @@ describe('slipway verify --url of a static mirror', () => {
         ['c/c.bin', 'digest_mismatch'],
       ]),
     );
+    // The file to delete in the mirror has another name than its destination.
+    expect(damaged.report.releases[0]?.examples.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining(`${server.url}/${path} has the digest `),
+    );
 
     const foreign = await makeAttestedStore(await temporaryDirectory());
     const refused = await verify(server.url, '--keys', foreign.keyFile);

@@ -184,7 +184,7 @@ describe('slipway verify --url', () => {
     );
     const { code, out } = await verify('--url', proxy.url, '--keys', mirror.keyFile);
     expect(code).toBe(1);
-    expect(out).toContain('it is sent with the content coding gzip, which nobody asked for');
+    expect(out).toContain('/r1/c.bin is sent with the content coding gzip, which nobody asked for');
   });
 
   it('calls no mirror sound that serves no release', async () => {

@@ -150,7 +150,7 @@ describe('the history of a day', () => {
 
   it('says which server recorded it and since when', () => {
     expect(recordText(history, 100)).toMatch(
-      /^Recorded by pod-0 since .*: 100 requests of clients before this minute, 1 of them answered with 5xx\. /,
+      /^Recorded by pod-0 since .*: 100 client requests before this minute, 1 of them answered with 5xx\. /,
     );
     expect(recordText({ ...history, requests: [] }, 100)).toContain('its first minute is not over yet');
   });

@@ -76,7 +76,7 @@ describe('the CSV reader', () => {
       ]);
     });
 
-    it('reports a cell that continues behind its closing quote and reads the next row', () => {
+    it('reports a cell that continues after its closing quote and reads the next row', () => {
       const { events, errors } = read('a,b\n"x"y,2\n"3" ,"4"\n5,6');
       expect(events.join(' ')).toBe('row: [ ? ? { a: "5" b: "6" } ]');
       expect(errors).toEqual([

@@ -107,6 +107,12 @@ describe('readJson', () => {
     expect(errorOf(text)).toEqual({ code: 'json_invalid', offset });
   });
 
+  it('says in words what is wrong, and where', () => {
+    expect(() => readJson(decodedString('{"a":\n "あ'), createValueRecorder())).toThrow(
+      /^unexpected end of string in line 2, column 2 /,
+    );
+  });
+
   it('reports nothing of a text with an error', () => {
     const recorder = createValueRecorder();
     expect(() => {

@@ -61,7 +61,7 @@ describe('the translations of a localized channel', () => {
       [
         'True BaseCurrent: l1 is built on r1',
         'True Complete: 20 of 20 units (100%)',
-        'True NothingBlocks: no unit has a blocking finding',
+        'True NothingBlocks: nothing prevents a publication',
       ],
     ],
     [
@@ -108,7 +108,7 @@ describe('the translations of a localized channel', () => {
       [
         'True BaseCurrent: l1 is built on r1',
         'False Incomplete: 11 of 20 units (55%): on_hold 8, untranslated 8',
-        'True NothingBlocks: no unit has a blocking finding',
+        'True NothingBlocks: nothing prevents a publication',
       ],
     ],
     [
@@ -117,7 +117,7 @@ describe('the translations of a localized channel', () => {
       [
         'True BaseCurrent: l1 is built on r1',
         'False Incomplete: an unknown part of 20 units, because too many are on hold to be counted: on_hold 10000',
-        'True NothingBlocks: no unit has a blocking finding',
+        'True NothingBlocks: nothing prevents a publication',
       ],
     ],
     [
@@ -144,7 +144,7 @@ describe('the translations of a localized channel', () => {
       [
         'Unknown NothingPublished: no localized release is current; localized.auto is off',
         'True Complete: 20 of 20 units (100%)',
-        'True NothingBlocks: no unit has a blocking finding',
+        'True NothingBlocks: nothing prevents a publication',
       ],
     ],
   ])('that %s show it in the conditions', (_what, state, expected) => {

@@ -63,7 +63,7 @@ describe('a pin', () => {
 
   it('of an announced release waits for its time, and acts no more', () => {
     const next = { release_id: 'next', current_at: 1_784_000_000 };
-    const message = 'next is announced and becomes current at 2026-07-14T03:33:20.000Z';
+    const message = 'next is announced and becomes current at 2026-07-14T03:33:20Z';
     const waiting = { kind: 'waiting', obstacle: { reason: 'ReleaseChanging', message } };
     expect(plan('official', 'next', { announced: { announced: next } })).toEqual(waiting);
     expect(plan('localized', 'next', { announced: { announced_localized: next } })).toEqual(waiting);

@@ -363,8 +363,8 @@ describe('the log of long waits', () => {
     await clock.advance(20_000);
     note('next', 60_000);
     expect(lines).toEqual([
-      ['warn', 'upstream is asked again at 2026-01-15T12:00:20.000Z: first', { wait_ms: 20_000 }],
-      ['warn', 'upstream is asked again at 2026-01-15T12:01:20.000Z: next', { wait_ms: 60_000 }],
+      ['warn', 'upstream is asked again at 2026-01-15T12:00:20Z: first', { wait_ms: 20_000 }],
+      ['warn', 'upstream is asked again at 2026-01-15T12:01:20Z: next', { wait_ms: 60_000 }],
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { instant } from '../../../src/domain/instant.ts';
 import type { ProbeRepository } from '../../../src/releases/records/probe-repository.ts';
 import { partial } from '../../support/partial.ts';
 import { join } from 'node:path';
@@ -410,7 +411,7 @@ describe('the follower of an origin', () => {
       },
     });
     await clock.advance(0);
-    const until = new Date(ISSUED * 1000 + 20_000).toISOString();
+    const until = instant(ISSUED + 20);
     expect(looks).toBe(1);
     expect(probes).toEqual([
       { label: 'origin', ok: false, message: `later, not before ${until}`, checkedAt: ISSUED },
@@ -574,8 +575,8 @@ describe('the follower of an origin', () => {
 
 describe('what an edge says of its origin', () => {
   const trouble = { since: AT - 60, code: 'upstream_unreachable', servedUntil: AT + 60 };
-  const since = new Date((AT - 60) * 1000).toISOString().replace('.000', '');
-  const until = new Date((AT + 60) * 1000).toISOString().replace('.000', '');
+  const since = instant(AT - 60);
+  const until = instant(AT + 60);
 
   test.each([
     [AT, trouble, `since ${since} (upstream_unreachable); its releases are served until ${until}`],

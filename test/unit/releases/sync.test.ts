@@ -1,3 +1,4 @@
+import { instant } from '../../../src/domain/instant.ts';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -400,14 +401,12 @@ test('a sync that upstream asks to wait says so once, although all its downloads
   await until(() => refused.size === 2 && warnings().length > 0);
   expect(warnings()).toEqual([
     expect.objectContaining({
-      message: `upstream is asked again at ${new Date(startedAt + 20_000).toISOString()}: busy`,
+      message: `upstream is asked again at ${instant(startedAt / 1000 + 20)}: busy`,
       fields: { wait_ms: 20_000 },
     }),
   ]);
   const doctor = world.releases.diagnostics().find(({ id }) => id === 'sync');
-  expect(doctor?.message).toBe(
-    `a sync waits for upstream until ${new Date(startedAt + 20_000).toISOString()}: busy`,
-  );
+  expect(doctor?.message).toBe(`a sync waits for upstream until ${instant(startedAt / 1000 + 20)}: busy`);
   const done = ended(world.engine, task.task_id);
   await until(async () => {
     await world.clock.advance(20_000);

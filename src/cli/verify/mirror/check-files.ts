@@ -29,11 +29,12 @@ export async function checkFile(
   let last = '';
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     try {
-      const answer = await send({ method: 'GET', url: urlOf(entry), accept: [200] }, signal);
+      const url = urlOf(entry);
+      const answer = await send({ method: 'GET', url, accept: [200] }, signal);
       const coding = answer.headers['content-encoding'] ?? 'identity';
-      if (coding === 'identity') return await compare(answer.chunks(), entry);
+      if (coding === 'identity') return await compare(url, answer.chunks(), entry);
       answer.discard();
-      const message = `it is sent with the content coding ${coding}, which nobody asked for`;
+      const message = `${url} is sent with the content coding ${coding}, which nobody asked for`;
       return { destination, status: 'digest_mismatch', message };
     } catch (error) {
       signal.throwIfAborted();
@@ -47,6 +48,7 @@ export async function checkFile(
 }
 
 async function compare(
+  url: string,
   chunks: AsyncIterable<Uint8Array>,
   { destination, size, blake3 }: ManifestEntry,
 ): Promise<MirrorDamage | null> {
@@ -63,7 +65,7 @@ async function compare(
     return {
       destination,
       status: 'size_mismatch',
-      message: `it has ${found} bytes, and ${size} were signed`,
+      message: `${url} has ${found} bytes, and ${size} were signed`,
     };
   }
   const found = hash.digest().toString('hex');
@@ -71,6 +73,6 @@ async function compare(
   return {
     destination,
     status: 'digest_mismatch',
-    message: `it has the digest ${found}, and ${blake3} was signed`,
+    message: `${url} has the digest ${found}, and ${blake3} was signed`,
   };
 }

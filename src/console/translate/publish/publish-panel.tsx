@@ -84,7 +84,7 @@ export function PublishPanel(): JSX.Element | null {
       ) : (
         <p class="muted">
           {tried === null || isTried
-            ? 'A dry run without blockers opens the publication.'
+            ? 'When a dry run finds no blockers, you can publish.'
             : isPublished(run.task, dryRun.task)
               ? 'For the next publication, start another dry run.'
               : 'The choice, the base or the current release has changed since the dry run. Start it again.'}

@@ -32,7 +32,7 @@ export function StatePanel(): JSX.Element {
             {`${counted(status.coverage.units, 'unit')}: ${count(status.coverage.translated)} translated, ${count(status.coverage.accepted)} of them proofread. Blocked: ${blockedText(status.coverage)}.`}
             {status.coverage.publishable === null
               ? null
-              : ` A publication by the configured rules localizes ${count(status.coverage.publishable)}.`}
+              : ` As configured, a publication would localize ${count(status.coverage.publishable)}.`}
           </p>
         </>
       )}

@@ -41,7 +41,7 @@ export class CsvScanner {
     }
     if (this.#state === 'cell start' && this.#cells.length > 0) {
       // An empty last cell needs a line end, so that a cut behind a delimiter is found.
-      const message = 'the last row ends behind a delimiter; the file may be cut off';
+      const message = 'the last row ends after a delimiter; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
     this.#endRow();
@@ -66,7 +66,7 @@ export class CsvScanner {
     } else if (this.#isDelimiter(character)) {
       this.#endCell();
     } else if (this.#state === 'quote in quoted') {
-      this.#refuse('syntax_invalid', 'a cell continues behind its closing quote');
+      this.#refuse('syntax_invalid', 'a cell continues after its closing quote');
     } else if (this.#state === 'cell start' && character === '"') {
       this.#state = 'quoted';
     } else {

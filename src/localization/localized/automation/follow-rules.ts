@@ -1,7 +1,6 @@
 import type { AUTOMATION_STATES } from '../../../contract/reports/report-translation.ts';
 import { expectedOutcomes, type ReleaseUnits } from '../../../domain/translation/expected-outcomes.ts';
-import { countedUnits, coverageOf } from '../../../domain/translation/publish-outcome.ts';
-import { countText } from '../../../domain/count-text.ts';
+import { incompleteCoverage } from '../../../domain/translation/publish-outcome.ts';
 import type { PublishPolicy } from '../freeze/frozen-release.ts';
 import type { RollbackProgress } from '../rollback/rollback-effect.ts';
 import type { Rollback } from '../rollback/rollback-records.ts';
@@ -126,9 +125,5 @@ function missingTexts(
 }
 
 function missingCoverage({ units, policy }: FollowFacts): string | null {
-  const counts = expectedOutcomes(units, policy.minState);
-  if (counts.published === 0) return `no unit is ${policy.minState} yet`;
-  if (coverageOf(counts) >= policy.minCoverage) return null;
-  const least = Math.ceil(policy.minCoverage * countedUnits(counts));
-  return `${countText(counts.published, 'unit is', 'units are')} ${policy.minState}, and localized.minCoverage demands ${least}`;
+  return incompleteCoverage(expectedOutcomes(units, policy.minState), policy);
 }

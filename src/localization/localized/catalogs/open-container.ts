@@ -50,7 +50,7 @@ export function containerKind(source: ByteSource, path: string): 'zip' | 'bundle
   return format === 'zip' ? format : null;
 }
 
-/** The format of a file. An archive can have other bytes in front of it, as a program that unpacks itself does. */
+/** The format of a file. An archive can have other bytes before it, as a program that unpacks itself does. */
 export function formatOf(source: ByteSource, name: string): SniffedFormat {
   const format = sniffFormat(source.read(0, Math.min(SNIFFED_BYTES, source.size)), name);
   return (format === 'unknown' || format === 'binary') && endsAsZip(source) ? 'zip' : format;

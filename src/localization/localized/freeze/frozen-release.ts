@@ -1,6 +1,9 @@
 import type { GlobLists } from '../../../platform/config/glob-filter.ts';
-import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
-import type { UsableState } from '../../../domain/translation/unit-state.ts';
+import {
+  incompleteCoverage,
+  type CoverageDemand,
+  type PublishCounts,
+} from '../../../domain/translation/publish-outcome.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
@@ -30,11 +33,7 @@ export interface FrozenEdit {
   readonly target: string;
 }
 
-export interface PublishPolicy extends GlobLists {
-  readonly minState: UsableState;
-  /** Least coverage, from 0 to 1. */
-  readonly minCoverage: number;
-}
+export type PublishPolicy = GlobLists & CoverageDemand;
 
 /** A unit with blocking findings, as results of tasks name it. */
 export interface BlockedUnit {
@@ -81,7 +80,7 @@ const NAMED_UNITS = 20;
 
 export function blockersOf(
   { counts, blocked }: FrozenRelease,
-  { minState, minCoverage }: PublishPolicy,
+  policy: PublishPolicy,
 ): readonly PublishBlocker[] {
   const blockers: PublishBlocker[] = [];
   if (counts.blocked > 0) {
@@ -92,19 +91,9 @@ export function blockersOf(
       count: counts.blocked,
     });
   }
-  const coverage = coverageOf(counts);
-  if (counts.published === 0) {
-    blockers.push({
-      code: 'coverage_incomplete',
-      message: `no unit can be published: ${describe(counts, minState)}`,
-      count: 0,
-    });
-  } else if (coverage < minCoverage) {
-    blockers.push({
-      code: 'coverage_incomplete',
-      message: `${percent(coverage)} of the units can be published, and localized.minCoverage demands ${percent(minCoverage)}: ${describe(counts, minState)}`,
-      count: counts.published,
-    });
+  const incomplete = incompleteCoverage(counts, policy);
+  if (incomplete !== null) {
+    blockers.push({ code: 'coverage_incomplete', message: incomplete, count: counts.published });
   }
   return blockers;
 }
@@ -123,7 +112,7 @@ export function requirePublishable(frozen: FrozenRelease, policy: PublishPolicy,
   const { code, message } = blocker;
   const remedy = isUseless
     ? 'name a file with translations'
-    : 'translate more, lower the demand, or send force';
+    : 'translate or accept more, lower localized.minState or localized.minCoverage, or send force';
   const advice = code === 'coverage_incomplete' ? `; ${remedy}` : '';
   throw new TaskError(code, `${message}${advice}`, {
     details: { counts: frozen.counts, blocked: frozen.blocked },
@@ -132,19 +121,4 @@ export function requirePublishable(frozen: FrozenRelease, policy: PublishPolicy,
 
 function nameOf({ unit_id, codes, qa_identity }: BlockedUnit): string {
   return `${unit_id} (${[...codes, ...(qa_identity === null ? [] : [qa_identity])].join(', ')})`;
-}
-
-function describe(counts: PublishCounts, minState: UsableState): string {
-  const all = [
-    `${counts.untranslated} untranslated`,
-    `${counts.stale} with a changed source`,
-    `${counts.below_min_state} not ${minState} yet`,
-    `${counts.held} on hold`,
-    `${counts.blocked} blocked`,
-  ];
-  return all.filter((each) => !each.startsWith('0 ')).join(', ') || 'there are no units';
-}
-
-function percent(part: number): string {
-  return `${Math.floor(part * 1000) / 10} %`;
 }

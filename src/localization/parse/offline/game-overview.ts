@@ -93,17 +93,22 @@ function extensionName(destination: string): string {
   return extension === undefined ? 'no extension' : `.${extension}`;
 }
 
-/** The part of the summary that says what kind of game it is, and what to do next. @param suggested whether rules were written */
-export function overviewText(overview: GameOverview, path: string, suggested: boolean): string {
+/**
+ * The part of the summary that says what kind of game it is, and what to do next.
+ *
+ * @param counted what is counted: with rules to suggest, every string is read
+ * @param next what to do next; empty where something behind says it
+ */
+export function overviewText(overview: GameOverview, counted: 'TEXTS' | 'STRINGS', next: string): string {
   const { engines, formats, folders, notRead, errors } = overview;
   const parts = [
     [...engines].map(([engine, file]) => `engine: ${engine} (${printable(file)})`).join('\n'),
     table(
-      ['FORMAT', 'TEXTS', 'FIRST FILE'],
+      ['FORMAT', counted, 'FIRST FILE'],
       largest(formats, ({ texts }) => texts).map(([name, { texts, first }]) => [name, String(texts), first]),
     ),
     table(
-      ['FOLDER', 'FILES', 'TEXTS'],
+      ['FOLDER', 'FILES', counted],
       largest(folders, ({ texts }) => texts).map(([name, { files, texts }]) => [
         name,
         String(files),
@@ -122,7 +127,7 @@ export function overviewText(overview: GameOverview, path: string, suggested: bo
       ['ERROR', 'COUNT', 'FIRST FILE'],
       largest(errors, ({ files }) => files).map(([name, { files, first }]) => [name, String(files), first]),
     ),
-    suggested ? '' : `next: slipway parse ${printable(path)} --suggest rules.yaml writes rules to start from`,
+    next === '' ? '' : `next: ${next}`,
   ];
   return parts
     .filter((part) => part !== '')
@@ -161,6 +166,17 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
   return rows.length === 0 ? '' : textTable(titles, rows);
 }
 
-export function suggestedText(path: string, rules: number): string {
-  return `\n${countText(rules, 'rule')} written to ${printable(path)}; read them, then: slipway parse DIR --rules ${printable(path)}\n`;
+/** What to do next after a parse of a folder. @param rules the file of rules that was used; `null` for none */
+export function nextText(folder: string, rules: string | null): string {
+  return rules === null
+    ? `slipway parse ${printable(folder)} --suggest rules.yaml writes rules to start from`
+    : `make run UPSTREAM=${printable(folder)} RULES=${printable(rules)} serves the folder and indexes these texts`;
+}
+
+/** The end of a run that has written rules. */
+export function suggestedText(folder: string, rules: string, count: number): string {
+  return `
+The counts are of all strings; the rules select the texts among them.
+${countText(count, 'rule')} written to ${printable(rules)}; read them, then: slipway parse ${printable(folder)} --rules ${printable(rules)}
+`;
 }

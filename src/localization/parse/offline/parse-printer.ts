@@ -19,7 +19,7 @@ export interface ParsePrinter {
   outcome(destination: string, outcome: ContainerOutcome, units: number, isFirst: boolean): string;
   summary(totals: ParseTotals, seconds: number): string;
   /** What a folder of a game has. @param suggested whether a file of rules was asked for */
-  overview(overview: GameOverview, path: string, suggested: boolean): string;
+  overview(overview: GameOverview, counted: 'TEXTS' | 'STRINGS', next: string): string;
 }
 
 export interface ParseTotals {

@@ -18,7 +18,7 @@ import {
   textPrinter,
 } from './parse-printer.ts';
 import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
-import { addContainer, addUnits, emptyOverview, suggestedText } from './game-overview.ts';
+import { addContainer, addUnits, emptyOverview, nextText, suggestedText } from './game-overview.ts';
 import { createRuleSuggester } from './suggest-rules.ts';
 import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
 import { readRulesFile, type RulesFile } from './read-rules-file.ts';
@@ -77,7 +77,7 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
 async function printUnits(
   files: readonly ReleaseFile[],
   rules: RulesFile,
-  { path, json, limit }: ParseOptions,
+  { path, rules: rulesFile, json, limit }: ParseOptions,
   io: ParseIo,
 ): Promise<ParseTotals> {
   const startedAt = io.clock.monotonic();
@@ -98,7 +98,7 @@ async function printUnits(
       await sink.outcome(destination, outcome);
     },
   });
-  if (files.length > 1) await print(printer.overview(overview, path, false));
+  if (files.length > 1) await print(printer.overview(overview, 'TEXTS', nextText(path, rulesFile)));
   await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000));
   return totals;
 }
@@ -156,9 +156,9 @@ async function suggestRules(
     await rm(suggest, { force: true });
     throw error;
   }
-  await written(io.stdout, printer.overview(overview, path, true), io.signal);
+  await written(io.stdout, printer.overview(overview, 'STRINGS', ''), io.signal);
   await written(io.stdout, printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000), io.signal);
-  if (!json) await written(io.stdout, suggestedText(suggest, ruleCount), io.signal);
+  if (!json) await written(io.stdout, suggestedText(path, suggest, ruleCount), io.signal);
   return totals;
 }
 

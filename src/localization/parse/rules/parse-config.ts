@@ -102,7 +102,7 @@ export const scriptSchema = z
       .enum(['none', 'backslash', 'quotes'])
       .optional()
       .describe(
-        'Which lines are one: none (default), those behind a backslash, or those inside of double quotes.',
+        'Which lines are joined: none (default), a line that ends with a backslash with the next one, or those inside double quotes.',
       ),
   })
   .superRefine((script, context) => {

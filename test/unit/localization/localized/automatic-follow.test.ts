@@ -417,7 +417,9 @@ describe('the rules of following', () => {
 
   it('says how many units are missing', () => {
     const { message } = followState({ ...DUE, policy: { ...EVERYTHING, minCoverage: 0.95 } });
-    expect(message).toBe('9 units are proofread, and localized.minCoverage demands 10');
+    expect(message).toBe(
+      '90 % of the units can be published, and localized.minCoverage demands 95 %: 1 untranslated',
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
 import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
+import { nextText } from '../../../../src/localization/parse/offline/game-overview.ts';
 import { parseFiles, runParse } from '../../../../src/localization/parse/offline/run-parse.ts';
 import { listReleaseFiles } from '../../../../src/localization/parse/offline/release-files.ts';
 import type { ContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
@@ -139,7 +140,11 @@ describe('the folder of a game', () => {
     const rules = join(await temporaryDirectory(), 'rules.yaml');
     const { code, out } = await parse([folder, '--suggest', rules]);
     expect(code).toBe(1);
-    expect(out).toContain(`written to ${rules}`);
+    // Every string was read, and not only texts.
+    expect(out).toMatch(/^FORMAT +STRINGS +FIRST FILE$/m);
+    expect(out).toContain(
+      `4 rules written to ${rules}; read them, then: slipway parse ${folder} --rules ${rules}\n`,
+    );
     expect(parseDocument(await readFile(rules, 'utf8')).toJS()).toEqual({
       parse: {
         sourceScript: 'japanese',
@@ -173,6 +178,12 @@ describe('the folder of a game', () => {
       `slipway parse: --suggest: ${rules} exists; name a new file, or remove it\n`,
     ]);
   });
+});
+
+it('leads from rules to a system that uses them', () => {
+  expect(nextText('game', 'rules.yaml')).toBe(
+    'make run UPSTREAM=game RULES=rules.yaml serves the folder and indexes these texts',
+  );
 });
 
 describe('suggested rules', () => {

@@ -256,11 +256,12 @@ const STATUS: WorkStatus = {
   failedChunks: 0,
 };
 
+const PROOFREAD = { minState: 'proofread', minCoverage: 0 } as const;
 const NONE_BLOCKED = { draft: 0, translated: 0, proofread: 0 };
 
 describe('the coverage of the official release', () => {
   it('counts units, and what stands against a publication', () => {
-    expect(coverageOf(STATUS, 'r1', 'proofread')).toEqual({
+    expect(coverageOf(STATUS, 'r1', PROOFREAD)).toEqual({
       coverage: {
         release_id: 'r1',
         target_language: 'zh-Hans',
@@ -311,7 +312,7 @@ describe('the coverage of the official release', () => {
   it('has no blockers when every unit is accepted, those of skipped tasks aside', () => {
     const units = { ...noUnits(), proofread: 30 };
     expect(
-      coverageOf({ ...STATUS, units, blockedUnits: NONE_BLOCKED, heldUnits: noUnits() }, 'r1', 'proofread')
+      coverageOf({ ...STATUS, units, blockedUnits: NONE_BLOCKED, heldUnits: noUnits() }, 'r1', PROOFREAD)
         .publish_blockers,
     ).toEqual([]);
   });
@@ -320,24 +321,47 @@ describe('the coverage of the official release', () => {
     ['translated', 6, 'drafts; localized.minState demands translated', 'draft,blocked'],
     ['draft', 0, undefined, undefined],
   ] as const)('counts only units below the minimum state %s', (minState, count, message, states) => {
-    const { publish_blockers: blockers } = coverageOf(STATUS, 'r1', minState);
+    const { publish_blockers: blockers } = coverageOf(STATUS, 'r1', { ...PROOFREAD, minState });
     const below = blockers.find(({ code }) => code === 'below_min_state');
     expect([below?.count ?? 0, below?.message, below?.unit_state]).toEqual([count, message, states]);
   });
 
+  it.each<[number, WorkStatus['units'], [number, string] | null]>([
+    [0.58, STATUS.units, null],
+    [
+      0.59,
+      STATUS.units,
+      [
+        28,
+        '58.3 % of the units can be published, and localized.minCoverage demands 59 %: 5 untranslated, 1 with a changed source, 10 not proofread yet, 3 on hold, 1 blocked',
+      ],
+    ],
+    [
+      0,
+      { ...STATUS.units, proofread: STATUS.heldUnits.proofread },
+      [0, expect.stringMatching(/^no unit can be published: /) as string],
+    ],
+  ])('says that a publication which must have %d of the units is refused', (minCoverage, units, expected) => {
+    const { publish_blockers: blockers } = coverageOf({ ...STATUS, units }, 'r1', {
+      ...PROOFREAD,
+      minCoverage,
+    });
+    const found = blockers.find(({ code }) => code === 'coverage_incomplete');
+    expect(found === undefined ? null : [found.count, found.message]).toEqual(expected);
+  });
+
   it('names blocked units among those below the minimum state only where some count there', () => {
-    const { publish_blockers: blockers } = coverageOf(
-      { ...STATUS, blockedUnits: NONE_BLOCKED },
-      'r1',
-      'translated',
-    );
+    const { publish_blockers: blockers } = coverageOf({ ...STATUS, blockedUnits: NONE_BLOCKED }, 'r1', {
+      ...PROOFREAD,
+      minState: 'translated',
+    });
     expect(blockers.find(({ code }) => code === 'below_min_state')?.unit_state).toBe('draft');
   });
 
   it('does not tell how many units are publishable while not all that are on hold are counted', () => {
     const heldUnits = { ...noUnits(), proofread: 10_000 };
     const units = { ...noUnits(), proofread: 60_000 };
-    const { coverage } = coverageOf({ ...STATUS, units, heldUnits }, 'r1', 'proofread');
+    const { coverage } = coverageOf({ ...STATUS, units, heldUnits }, 'r1', PROOFREAD);
     expect(coverage.publishable).toBeNull();
   });
 
@@ -345,7 +369,7 @@ describe('the coverage of the official release', () => {
     [null, 'no_official_release'],
     ['r2', 'tasks_not_built'],
   ])('is 0 while there are no tasks for the official release %s', (releaseId, code) => {
-    const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId, 'proofread');
+    const { coverage, publish_blockers: blockers } = coverageOf(STATUS, releaseId, PROOFREAD);
     expect(coverage).toMatchObject({
       release_id: releaseId,
       units: 0,

@@ -1,3 +1,4 @@
+import { instant } from '../../../../domain/instant.ts';
 import { nextStatuses, type TranslationTaskStatus } from '../../../../domain/translation/task-status.ts';
 import { countText } from '../../../../domain/count-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
@@ -100,7 +101,7 @@ export function checkClaim(
 const UPDATE_ADVICE = 'wait, or send force';
 
 function leaseHeld(owner: unknown, until: unknown, what: string, advice = UPDATE_ADVICE): UpdateRefusal {
-  const end = new Date(Number(until) * 1000).toISOString();
+  const end = instant(Number(until));
   return refuse('lease_held', `${String(owner)} holds ${what} until ${end}; ${advice}`);
 }
 
