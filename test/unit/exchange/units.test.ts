@@ -106,6 +106,8 @@ describe('files of units', () => {
         if (format === 'csv' && text.slice(0, end).endsWith('\n')) continue;
         if (format === 'csv' && text.slice(0, end).endsWith('"\r')) continue;
         if (format === 'csv' && text[end] === '\r') continue;
+        // The last cell may be empty, and the line end missing.
+        if (format === 'csv' && text.slice(end).startsWith('"3"\r')) continue;
         expect(`${reason} ${JSON.stringify(text.slice(end - 20, end))}`).toMatch(
           /^(?:syntax|structure)_invalid: line \d+: /,
         );
@@ -311,7 +313,11 @@ describe('files of units', () => {
       ['', /^structure_invalid: line 1: the table has no row of names/],
       ['id,source\n', /^structure_invalid: line 1: .*target_text 0 times/],
       ['source,target,translation\n', /^structure_invalid: line 1: .*target_text 2 times/],
-      ['id,source,target\n1,a\n', /^structure_invalid: line 2: the row has 2 cells instead of 3/],
+      ['id,source,target\n1,a', /^structure_invalid: line 2: the row has 2 cells instead of 3; the file may/],
+      [
+        'id,source,target\n1,a,b,c\n',
+        /^structure_invalid: line 2: the row has 4 cells instead of 3; put a text/,
+      ],
       ['id,source,target\n1,"a\nb"x,c\n', /^syntax_invalid: line 3: a cell continues/],
       ['id,source,target\n1,"a\n\n', /^syntax_invalid: line 2: a quote is not closed/],
       [`id,source,target\n1,${'x'.repeat(2 ** 20 + 17)},b\n`, /^limit_exceeded: line 2: a cell has more/],
@@ -384,6 +390,8 @@ describe('files of units', () => {
     });
 
     it.each([
+      ['', /^structure_invalid: line 1: the file is empty/],
+      ['\ufeff\n \n', /^structure_invalid: line 2: the file is empty/],
       ['{"unit_id":"1"}\n[]\n', /^syntax_invalid: line 2: /],
       ['{"unit_id":"1"}\n{"unit_', /^syntax_invalid: line 2: .*cut off/],
       [

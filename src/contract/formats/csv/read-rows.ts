@@ -1,14 +1,20 @@
 import { ExchangeFileError } from '../exchange-file-error.ts';
 import { CsvScanner, type CsvLine } from './scan-csv.ts';
 import { withoutGuard } from './spreadsheet-guard.ts';
+import { spreadsheetRemark } from './spreadsheet-remark.ts';
 
 export interface TableOptions<C extends string, T> {
   readonly columns: readonly C[];
   /** Other names of columns, in lower case. */
   readonly aliases: Readonly<Record<string, C>>;
-  readonly required: readonly C[];
-  /** @param values the cells by their columns, without their guards */
-  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
+  /** The columns that every table has. */
+  readonly source: C;
+  readonly target: C;
+  /**
+   * @param values the cells by their columns, without their guards
+   * @param remark what a spreadsheet may have done to the target; `null` when nothing shows
+   */
+  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number, remark: string | null) => T;
 }
 
 interface RowReader<T> {
@@ -18,9 +24,12 @@ interface RowReader<T> {
   end(): T[];
 }
 
+/** The first line by which spreadsheets are told the delimiter, as `sep=;`: alone, or divided by this delimiter. */
+const SEPARATOR_LINE = /^sep=.?$/i;
+
 /**
  * Makes a reader of tables with commas, semicolons or tabs. The first row names the columns, in any order; columns with other names
- * are left out.
+ * are left out. A row may lack its last cells, as spreadsheets write rows that end with empty ones.
  */
 export function createRowReader<C extends string, T>(options: TableOptions<C, T>): RowReader<T> {
   const scanner = new CsvScanner();
@@ -28,14 +37,14 @@ export function createRowReader<C extends string, T>(options: TableOptions<C, T>
 
   const readRow = (row: CsvLine): T[] => {
     if (columns === null) {
-      columns = columnsOf(row, options);
+      const isSeparatorLine = SEPARATOR_LINE.test(row.cells[0] ?? '') && row.line === 1;
+      if (!isSeparatorLine) columns = columnsOf(row, options);
       return [];
     }
-    if (row.cells.length !== columns.length) {
-      const message = `the row has ${row.cells.length} cells instead of ${columns.length}; the file may be cut off`;
-      throw new ExchangeFileError('structure_invalid', message, row.line);
-    }
-    return [options.read(valuesOf(row, columns), row.line)];
+    checkLength(row, columns);
+    const cells = cellsOf(row, columns);
+    const remark = spreadsheetRemark(cells[options.target] ?? '', withoutGuard(cells[options.source] ?? ''));
+    return [options.read(withoutGuards(cells), row.line, remark)];
   };
 
   return {
@@ -49,16 +58,30 @@ export function createRowReader<C extends string, T>(options: TableOptions<C, T>
   };
 }
 
+/** @throws ExchangeFileError for a row with cells of no column, and for a last row that is cut off */
+function checkLength(row: CsvLine, columns: readonly unknown[]): void {
+  const { cells, line, hasLineEnd } = row;
+  const counts = `the row has ${cells.length} cells instead of ${columns.length}`;
+  if (cells.slice(columns.length).some((cell) => cell !== '')) {
+    const message = `${counts}; put a text that has the delimiter in quotes`;
+    throw new ExchangeFileError('structure_invalid', message, line);
+  }
+  // No spreadsheet leaves out both the last cells and the line end, but a cut does.
+  if (cells.length < columns.length && !hasLineEnd) {
+    throw new ExchangeFileError('structure_invalid', `${counts}; the file may be cut off`, line);
+  }
+}
+
 function columnsOf<C extends string>(
   { cells, line }: CsvLine,
-  { columns: known, aliases, required }: TableOptions<C, unknown>,
+  { columns: known, aliases, source, target }: TableOptions<C, unknown>,
 ): (C | null)[] {
   const columns = cells.map((cell) => {
     const name = cell.trim().toLowerCase();
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
     return known.find((column) => column === name) ?? alias ?? null;
   });
-  for (const needed of required) {
+  for (const needed of [source, target]) {
     const count = columns.filter((column) => column === needed).length;
     if (count === 1) continue;
     const message = `the first row names the column ${needed} ${count} times instead of once`;
@@ -67,13 +90,18 @@ function columnsOf<C extends string>(
   return columns;
 }
 
-function valuesOf<C extends string>(
-  { cells }: CsvLine,
-  columns: readonly (C | null)[],
-): Partial<Record<C, string>> {
-  const values: Partial<Record<C, string>> = {};
+type Cells<C extends string> = Partial<Record<C, string>>;
+
+function cellsOf<C extends string>({ cells }: CsvLine, columns: readonly (C | null)[]): Cells<C> {
+  const named: Cells<C> = {};
   for (const [at, column] of columns.entries()) {
-    if (column !== null) values[column] = withoutGuard(cells[at] ?? '');
+    if (column !== null) named[column] = cells[at] ?? '';
   }
+  return named;
+}
+
+function withoutGuards<C extends string>(cells: Cells<C>): Cells<C> {
+  const values: Cells<C> = {};
+  for (const column in cells) values[column] = withoutGuard(cells[column] ?? '');
   return values;
 }

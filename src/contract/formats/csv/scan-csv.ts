@@ -4,8 +4,11 @@ import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
 export interface CsvLine {
   readonly cells: readonly string[];
   readonly line: number;
+  /** Only the last row of a file can lack its line end. */
+  readonly hasLineEnd: boolean;
 }
 
+/** Cells of a row that are kept. Empty ones behind them are left out: spreadsheets write some thousands for a formatted row. */
 const MAX_CELLS = 64;
 const DELIMITERS = new Set([',', ';', '\t']);
 /** Longer cells are of no unit: a text in full, and its guard. */
@@ -15,7 +18,7 @@ type State = 'cell start' | 'plain' | 'quoted' | 'quote in quoted';
 
 /**
  * Scans RFC 4180 with lines that end with CRLF, LF or CR. The delimiter is a comma, a semicolon or a tab; the first one that
- * follows a cell of the first row decides, because spreadsheets choose by country. Empty lines are left out.
+ * follows a cell of the first row decides, because spreadsheets choose by country. Rows of only empty cells are left out.
  */
 export class CsvScanner {
   #state: State = 'cell start';
@@ -39,12 +42,7 @@ export class CsvScanner {
       const message = 'a quote is not closed; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
-    if (this.#state === 'cell start' && this.#cells.length > 0) {
-      // An empty last cell needs a line end, so that a cut behind a delimiter is found.
-      const message = 'the last row ends behind a delimiter; the file may be cut off';
-      throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
-    }
-    this.#endRow();
+    this.#endRow(false);
     return this.#rows.splice(0);
   }
 
@@ -59,7 +57,7 @@ export class CsvScanner {
       this.#add('"');
       this.#state = 'quoted';
     } else if (character === '\n' || character === '\r') {
-      this.#endRow();
+      this.#endRow(true);
       this.#line += 1;
       this.#rowLine = this.#line;
       this.#isBehindReturn = character === '\r';
@@ -101,20 +99,18 @@ export class CsvScanner {
   }
 
   #endCell(): void {
-    if (this.#cells.length === MAX_CELLS) {
+    if (this.#cells.length < MAX_CELLS) this.#cells.push(this.#cell);
+    else if (this.#cell !== '') {
       this.#refuse('limit_exceeded', `a row has more than ${MAX_CELLS} cells`);
     }
-    this.#cells.push(this.#cell);
     this.#cell = '';
     this.#state = 'cell start';
   }
 
-  #endRow(): void {
-    const isEmpty = this.#cells.length === 0 && this.#cell === '' && this.#state === 'cell start';
-    if (!isEmpty) {
-      this.#endCell();
-      this.#rows.push({ cells: this.#cells, line: this.#rowLine });
-    }
+  #endRow(hasLineEnd: boolean): void {
+    this.#endCell();
+    const cells = this.#cells;
+    if (cells.some((cell) => cell !== '')) this.#rows.push({ cells, line: this.#rowLine, hasLineEnd });
     this.#cells = [];
   }
 

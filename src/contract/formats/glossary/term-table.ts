@@ -48,7 +48,8 @@ export function termTable(pair: LanguagePair): TableOptions<TermColumn, ReadTerm
   return {
     columns: TERM_COLUMNS,
     aliases: TERM_COLUMN_ALIASES,
-    required: ['source_term', 'recommended_translation'],
+    source: 'source_term',
+    target: 'recommended_translation',
     read: (cells, line) => readRow(cells, line, pair),
   };
 }

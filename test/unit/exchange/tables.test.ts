@@ -1,0 +1,179 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CsvScanner } from '../../../src/contract/formats/csv/scan-csv.ts';
+import { spreadsheetRemark } from '../../../src/contract/formats/csv/spreadsheet-remark.ts';
+import { withGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
+import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../src/domain/text/line-ends.ts';
+import { readFile, sampleUnit, unitRecords } from '../../support/exchange-units.ts';
+import { readTermFile } from '../../support/exchanged-terms.ts';
+import { UNIT_FORMATS } from '../../../src/exchange/units/unit-formats.ts';
+import type { UnitRecord } from '../../../src/exchange/units/unit-record.ts';
+
+/** The ids and targets of a table. */
+function targetsOf(file: string | Uint8Array): (string | null)[][] {
+  return readFile('csv', Buffer.from(file)).map((result) =>
+    result.kind === 'unit' ? [result.unit.unit_id, result.unit.target_text] : [result.message],
+  );
+}
+
+const READ = [
+  ['1', 'b'],
+  ['2', null],
+];
+
+describe('the habits of spreadsheets', () => {
+  it.each([
+    ['leave out the last cells of a row', 'id,source,target,note\r\n1,a,b\r\n2,c\r\n'],
+    ['leave out the last line end', 'id,source,target\r\n1,a,b\r\n2,c,'],
+    ['write rows of empty cells', ',,\r\nid,source,target\r\n,,\r\n1,a,b\r\n"","",""\r\n2,c,\r\n,,\r\n'],
+    ['name the delimiter', 'sep=;\r\nid;source;target\r\n1;a;b\r\n2;c;\r\n'],
+    ['name the delimiter behind a mark', '\ufeffSEP=,\r\nid,source,target\r\n1,a,b\r\n2,c,\r\n'],
+    ['name the delimiter in quotes', '"sep=\t"\nid\tsource\ttarget\n1\ta\tb\n2\tc\t\n'],
+    [
+      'write delimiters to the last column of the sheet',
+      `id,source,target${','.repeat(16_000)}\n1,a,b\n2,c,\n`,
+    ],
+    ['end lines with CR', 'id;source;target\r1;a;b\r2;c;\r'],
+  ])('%s', (_, file) => {
+    expect(targetsOf(file)).toEqual(READ);
+  });
+
+  it.each(['utf-16le', 'utf-16be'])('write Unicode text as %s', (encoding) => {
+    const bytes = Buffer.from('\ufeffid\tsource\ttarget\r\n1\ta\t"汉\n字"\r\n', 'utf16le');
+    const file = encoding === 'utf-16le' ? bytes : bytes.swap16();
+    expect(targetsOf(file)).toEqual([['1', '汉\n字']]);
+  });
+
+  it('write every cell as they read it, in their own form: a table survives in each of them', () => {
+    const forms: readonly ((rows: readonly string[][]) => Buffer)[] = [
+      // Excel, “CSV UTF-8”, in a country that writes a decimal comma.
+      (rows) =>
+        Buffer.from(
+          `\ufeff${rows.map((row) => row.map((cell) => quoted(cell, ';')).join(';')).join('\r\n')}\r\n`,
+        ),
+      // Excel, “Unicode text”.
+      (rows) =>
+        Buffer.from(
+          `\ufeff${rows.map((row) => row.map((cell) => quoted(cell, '\t')).join('\t')).join('\r\n')}\r\n`,
+          'utf16le',
+        ),
+      // Google Sheets: no last line end.
+      (rows) => Buffer.from(rows.map((row) => row.map((cell) => quoted(cell, ',')).join(',')).join('\r\n')),
+      // Excel, without the empty cells at the end of rows.
+      (rows) =>
+        Buffer.from(
+          `${rows
+            .map((row) =>
+              withoutLast(row)
+                .map((cell) => quoted(cell, ','))
+                .join(','),
+            )
+            .join('\r\n')}\r\n`,
+        ),
+    ];
+    fc.assert(
+      fc.property(unitRecords('csv'), fc.constantFrom(...forms), (records, form) => {
+        const file = form(cellsOf(records));
+        const found = readFile('csv', file).map((result) => (result.kind === 'unit' ? result.unit : result));
+        expect(found).toEqual(records.map(withSheetLineEnds));
+      }),
+      { seed: 15, numRuns: 100 },
+    );
+  });
+});
+
+/** The cells of a table as a spreadsheet has them: with line feeds only. */
+function cellsOf(records: readonly UnitRecord[]): string[][] {
+  const writer = UNIT_FORMATS.csv.createWriter();
+  const text = writer.begin().slice(1) + records.map((record) => writer.write(record)).join('');
+  return new CsvScanner().write(text).map(({ cells }) => cells.map(sheetText));
+}
+
+function sheetText(text: string): string {
+  return text.replaceAll(/\r\n|\r/g, '\n');
+}
+
+/** A unit whose texts have line feeds only. The context is JSON, which has no line ends. */
+function withSheetLineEnds(record: UnitRecord): UnitRecord {
+  const changed = JSON.parse(JSON.stringify(record), (_key, value: unknown) =>
+    typeof value === 'string' ? sheetText(value) : value,
+  ) as UnitRecord;
+  return { ...changed, context: record.context };
+}
+
+function quoted(cell: string, delimiter: string): string {
+  return cell.includes(delimiter) || /["\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+function withoutLast(row: readonly string[]): string[] {
+  return row.slice(0, row.findLastIndex((cell) => cell !== '') + 1);
+}
+
+describe('what a spreadsheet may have done to a target', () => {
+  it.each([
+    ['#NAME?', 'a', 'an error value'],
+    ['#########', 'a', 'an error value'],
+    ['1.23457E+18', '1234567890123456789', 'a shortened number'],
+    ['1.23456789012346E+019', 'a', 'a shortened number'],
+    ['1,2E-05', 'a', 'a shortened number'],
+    ['TRUE', 'true', 'a truth value'],
+    ['2-Jan', '1/2', 'a date'],
+    ['Mar-04', 'March 4', 'a date'],
+    ['01/02/26', '1/2', 'a date'],
+    ['3月4日', '3/4', 'a date'],
+    ['7', '007', 'the number 007 of the source'],
+    ['5', '+5', 'the number +5 of the source'],
+    ['1234567890123450000', '1234567890123456789', 'the number 1234567890123456789 of the source'],
+  ])('shows in %j for the source %j', (target, source, expected) => {
+    expect(spreadsheetRemark(target, source)).toContain(expected);
+    // A cell with a guard is as it was written.
+    expect(spreadsheetRemark(`'${target}`, source)).toBeNull();
+    expect(spreadsheetRemark(target, target)).toBeNull();
+  });
+
+  it.each([
+    ['8', '7'],
+    ['true', 'はい'],
+    ['# 1', 'a'],
+    ['E+10', 'a'],
+    ['Jan', 'a'],
+    ['1/2', 'a'],
+    ['', '1'],
+  ])('does not show in %j for the source %j', (target, source) => {
+    expect(spreadsheetRemark(target, source)).toBeNull();
+  });
+
+  it('is in the units and terms of a table, and nowhere in a table that we have written', () => {
+    const [unit] = readFile('csv', Buffer.from('id,source,target\n1,true,TRUE\n'));
+    expect(unit).toMatchObject({ table: { remark: expect.stringContaining('"TRUE"') } });
+    expect(readTermFile('csv', 'source,translation\n1/2,2-Jan\n')).toMatchObject([
+      { kind: 'term', remarks: [{ kind: 'spreadsheet_value', message: expect.stringContaining('"2-Jan"') }] },
+    ]);
+    for (const target_text of ['TRUE', '007', '1.5E+10', '2-Jan', '+5']) {
+      const writer = UNIT_FORMATS.csv.createWriter();
+      const file = writer.begin() + writer.write(sampleUnit({ target_text, source_text: 'a' }));
+      expect(withGuard(target_text)).toBe(`'${target_text}`);
+      expect(readFile('csv', Buffer.from(file))).toMatchObject([
+        { unit: { target_text }, table: { remark: null } },
+      ]);
+    }
+  });
+});
+
+describe('the line ends of a table', () => {
+  it('are those of the stored target, else those of the source where it has one kind', () => {
+    expect(targetOfTable('a\nb', 'a\r\nb', null)).toBe('a\r\nb');
+    expect(targetOfTable('a\nb', null, 'x\r\ny')).toBe('a\r\nb');
+    expect(targetOfTable('a\nb', 'c', 'x\ry\rz')).toBe('a\rb');
+    expect(targetOfTable('a\nb', 'c', 'x\r\ny\nz')).toBe('a\nb');
+    expect(targetOfTable('a\nb', 'c', null)).toBe('a\nb');
+  });
+
+  it('do not hide another text', () => {
+    expect(isSameButLineEnds('a\r\nb', 'a\nb')).toBe(true);
+    expect(isSameButLineEnds('a\r\nb', 'a\n\nb')).toBe(false);
+    expect(isSameButLineEnds('a\r\nb', 'a b')).toBe(false);
+    expect(lineEndForms('a\r\nb\rc')).toEqual(['a\nb\nc', 'a\r\nb\r\nc', 'a\rb\rc']);
+    expect(lineEndForms('a')).toEqual([]);
+  });
+});
