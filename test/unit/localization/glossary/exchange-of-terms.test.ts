@@ -221,7 +221,7 @@ describe('an import', () => {
     ['a.tbx', '<martif type="TBX">\n<text><body>\n<termEntry>', 3],
     ['a.tbx', '<html/>', 1],
     ['a.csv', 'source,translation\n先生,"老师\n', 2],
-    ['a.csv', 'source,translation\n先生\n', 2],
+    ['a.csv', 'source,translation\n先生', 2],
     ['a.csv', 'a,b\n', 1],
     ['a.csv', Buffer.from('source,translation\n\xe5', 'latin1'), 2],
   ])('of %s as %j is refused with line and reason, and changes nothing', async (file, content, at) => {
