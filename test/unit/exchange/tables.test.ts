@@ -4,9 +4,12 @@ import { CsvScanner } from '../../../src/contract/formats/csv/scan-csv.ts';
 import { spreadsheetRemark } from '../../../src/contract/formats/csv/spreadsheet-remark.ts';
 import { withGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
 import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../src/domain/text/line-ends.ts';
+import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
+import { campaignSize } from '../../support/long.ts';
+import { mutations } from '../../support/mutate.ts';
 import { readFile, sampleUnit, unitRecords } from '../../support/exchange-units.ts';
 import { readTermFile } from '../../support/exchanged-terms.ts';
-import { UNIT_FORMATS } from '../../../src/exchange/units/unit-formats.ts';
+import { UNIT_FORMATS, type UnitFormatName } from '../../../src/exchange/units/unit-formats.ts';
 import type { UnitRecord } from '../../../src/exchange/units/unit-record.ts';
 
 /** The ids and targets of a table. */
@@ -175,5 +178,51 @@ describe('the line ends of a table', () => {
     expect(isSameButLineEnds('a\r\nb', 'a b')).toBe(false);
     expect(lineEndForms('a\r\nb\rc')).toEqual(['a\nb\nc', 'a\r\nb\r\nc', 'a\rb\rc']);
     expect(lineEndForms('a')).toEqual([]);
+  });
+});
+
+describe('damaged files', () => {
+  const rows = [
+    ['id', 'source', 'target', 'note', 'revision'],
+    ['tu1_a', 'いろ\nは', '"a"; b\tc', "'=1", '3'],
+    ['tu1_b', '007', '7', '', ''],
+  ];
+  const lines = rows.map((row) => row.map((cell) => quoted(cell, ';')).join(';'));
+  const json = (values: object): string => `${JSON.stringify(values)}\n`;
+  const FILES: Readonly<Record<string, readonly [UnitFormatName, Buffer]>> = {
+    'table of Excel': ['csv', Buffer.from(`\ufeffsep=;\r\n${lines.join('\r\n')}\r\n;;;;\r\n`)],
+    'table in UTF-16': ['csv', Buffer.from(`\ufeff${lines.join('\r\n').replaceAll(';', '\t')}`, 'utf16le')],
+    'file of JSON lines': [
+      'jsonl',
+      Buffer.from(
+        json({ format: 'slipway-units-1', source_language: 'ja' }) +
+          json({
+            unit_id: 'tu1_a',
+            source_text: 'い',
+            target_text: 'a',
+            context: { speaker: 'b' },
+            revision: 2,
+          }) +
+          json({ end: true, units: 1 }),
+      ),
+    ],
+  };
+
+  it.each(Object.keys(FILES))('of a %s are read or refused with line and reason: 2,000 mutations', (name) => {
+    const [format, original] = FILES[name] ?? ['csv', Buffer.alloc(0)];
+    let refused = 0;
+    for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
+      try {
+        for (const result of readFile(format, mutation)) {
+          expect(result.line).toBeGreaterThan(0);
+          if (result.kind === 'unit') expect(result.unit.source_text.length).toBeLessThan(mutation.length);
+        }
+      } catch (error) {
+        refused += 1;
+        expect(error).toBeInstanceOf(ExchangeFileError);
+        expect((error as ExchangeFileError).message).toMatch(/^line [1-9]\d*: ./);
+      }
+    }
+    expect(refused).toBeGreaterThan(100);
   });
 });

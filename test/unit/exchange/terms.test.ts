@@ -241,6 +241,18 @@ describe('TBX', () => {
     ]);
   });
 
+  it.each(Object.keys(STYLES))('of another program is read or refused when it is damaged: %s', (style) => {
+    const original = Buffer.from(STYLES[style]?.('deprecatedTerm-admn-sts') ?? '');
+    let refused = 0;
+    for (const mutation of mutations(original, { seed: 16, count: campaignSize(300, 6000) })) {
+      const found = refusal('tbx', mutation);
+      if (found === null) continue;
+      refused += 1;
+      expect(found).toEqual({ reason: expect.any(String), line: expect.any(Number) });
+    }
+    expect(refused).toBeGreaterThan(50);
+  });
+
   it('finds a language by any name that other programs give it, and says which ones an entry has', () => {
     const file = (tag: string): string => two('').replaceAll('zh-Hans', tag);
     for (const tag of ['zh-CN', 'zh_CN', 'ZH-HANS-CN', 'zh', 'zh-CHS', 'zh-SG']) {
