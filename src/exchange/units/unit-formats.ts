@@ -115,8 +115,7 @@ function createCsvReader(): UnitReader {
   const reader = createTableReader({
     columns: UNIT_COLUMNS,
     aliases: COLUMN_ALIASES,
-    source: 'source_text',
-    target: 'target_text',
+    required: ['source_text', 'target_text'],
     read: (values, line, remark) => {
       const result = readUnit(unitValues(values), line);
       return result.kind === 'unit' ? { ...result, table: { remark } } : result;

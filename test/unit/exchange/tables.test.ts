@@ -7,14 +7,23 @@ import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../src/dom
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
-import { readFile, sampleUnit, unitRecords } from '../../support/exchange-units.ts';
+import { fileOf, readFile, sampleUnit, unitRecords } from '../../support/exchange-units.ts';
 import { readTermFile } from '../../support/exchanged-terms.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../src/exchange/units/unit-formats.ts';
-import type { UnitRecord } from '../../../src/exchange/units/unit-record.ts';
+import type { ReadResult, UnitRecord } from '../../../src/exchange/units/unit-record.ts';
+
+type Format = Parameters<typeof readFile>[0];
+
+async function read(format: Format, file: string | Uint8Array): Promise<ReadResult[]> {
+  return await Promise.resolve(readFile(format, Buffer.from(file)));
+}
+
+async function tableOf(records: readonly UnitRecord[]): Promise<Buffer> {
+  return await Promise.resolve(fileOf('csv', records));
+}
 
 /** The ids and targets of a table. */
-function targetsOf(file: string | Uint8Array): (string | null)[][] {
-  return readFile('csv', Buffer.from(file)).map((result) =>
+async function targetsOf(file: string | Uint8Array): Promise<(string | null)[][]> {
+  return (await read('csv', file)).map((result) =>
     result.kind === 'unit' ? [result.unit.unit_id, result.unit.target_text] : [result.message],
   );
 }
@@ -37,17 +46,17 @@ describe('the habits of spreadsheets', () => {
       `id,source,target${','.repeat(16_000)}\n1,a,b\n2,c,\n`,
     ],
     ['end lines with CR', 'id;source;target\r1;a;b\r2;c;\r'],
-  ])('%s', (_, file) => {
-    expect(targetsOf(file)).toEqual(READ);
+  ])('%s', async (_, file) => {
+    expect(await targetsOf(file)).toEqual(READ);
   });
 
-  it.each(['utf-16le', 'utf-16be'])('write Unicode text as %s', (encoding) => {
+  it.each(['utf-16le', 'utf-16be'])('write Unicode text as %s', async (encoding) => {
     const bytes = Buffer.from('\ufeffid\tsource\ttarget\r\n1\ta\t"汉\n字"\r\n', 'utf16le');
     const file = encoding === 'utf-16le' ? bytes : bytes.swap16();
-    expect(targetsOf(file)).toEqual([['1', '汉\n字']]);
+    expect(await targetsOf(file)).toEqual([['1', '汉\n字']]);
   });
 
-  it('write every cell as they read it, in their own form: a table survives in each of them', () => {
+  it('write every cell as they read it, in their own form: a table survives in each of them', async () => {
     const forms: readonly ((rows: readonly string[][]) => Buffer)[] = [
       // Excel, “CSV UTF-8”, in a country that writes a decimal comma.
       (rows) =>
@@ -74,10 +83,12 @@ describe('the habits of spreadsheets', () => {
             .join('\r\n')}\r\n`,
         ),
     ];
-    fc.assert(
-      fc.property(unitRecords('csv'), fc.constantFrom(...forms), (records, form) => {
-        const file = form(cellsOf(records));
-        const found = readFile('csv', file).map((result) => (result.kind === 'unit' ? result.unit : result));
+    await fc.assert(
+      fc.asyncProperty(unitRecords('csv'), fc.constantFrom(...forms), async (records, form) => {
+        const file = form(cellsOf(await tableOf(records)));
+        const found = (await read('csv', file)).map((result) =>
+          result.kind === 'unit' ? result.unit : result,
+        );
         expect(found).toEqual(records.map(withSheetLineEnds));
       }),
       { seed: 15, numRuns: 100 },
@@ -86,10 +97,8 @@ describe('the habits of spreadsheets', () => {
 });
 
 /** The cells of a table as a spreadsheet has them: with line feeds only. */
-function cellsOf(records: readonly UnitRecord[]): string[][] {
-  const writer = UNIT_FORMATS.csv.createWriter();
-  const text = writer.begin().slice(1) + records.map((record) => writer.write(record)).join('');
-  return new CsvScanner().write(text).map(({ cells }) => cells.map(sheetText));
+function cellsOf(table: Buffer): string[][] {
+  return new CsvScanner().write(table.toString().slice(1)).map(({ cells }) => cells.map(sheetText));
 }
 
 function sheetText(text: string): string {
@@ -146,19 +155,16 @@ describe('what a spreadsheet may have done to a target', () => {
     expect(spreadsheetRemark(target, source)).toBeNull();
   });
 
-  it('is in the units and terms of a table, and nowhere in a table that we have written', () => {
-    const [unit] = readFile('csv', Buffer.from('id,source,target\n1,true,TRUE\n'));
+  it('is in the units and terms of a table, and nowhere in a table that we have written', async () => {
+    const [unit] = await read('csv', 'id,source,target\n1,true,TRUE\n');
     expect(unit).toMatchObject({ table: { remark: expect.stringContaining('"TRUE"') } });
     expect(readTermFile('csv', 'source,translation\n1/2,2-Jan\n')).toMatchObject([
       { kind: 'term', remarks: [{ kind: 'spreadsheet_value', message: expect.stringContaining('"2-Jan"') }] },
     ]);
     for (const target_text of ['TRUE', '007', '1.5E+10', '2-Jan', '+5']) {
-      const writer = UNIT_FORMATS.csv.createWriter();
-      const file = writer.begin() + writer.write(sampleUnit({ target_text, source_text: 'a' }));
+      const file = await tableOf([sampleUnit({ target_text, source_text: 'a' })]);
       expect(withGuard(target_text)).toBe(`'${target_text}`);
-      expect(readFile('csv', Buffer.from(file))).toMatchObject([
-        { unit: { target_text }, table: { remark: null } },
-      ]);
+      expect(await read('csv', file)).toMatchObject([{ unit: { target_text }, table: { remark: null } }]);
     }
   });
 });
@@ -189,7 +195,7 @@ describe('damaged files', () => {
   ];
   const lines = rows.map((row) => row.map((cell) => quoted(cell, ';')).join(';'));
   const json = (values: object): string => `${JSON.stringify(values)}\n`;
-  const FILES: Readonly<Record<string, readonly [UnitFormatName, Buffer]>> = {
+  const FILES: Readonly<Record<string, readonly [Format, Buffer]>> = {
     'table of Excel': ['csv', Buffer.from(`\ufeffsep=;\r\n${lines.join('\r\n')}\r\n;;;;\r\n`)],
     'table in UTF-16': ['csv', Buffer.from(`\ufeff${lines.join('\r\n').replaceAll(';', '\t')}`, 'utf16le')],
     'file of JSON lines': [
@@ -208,21 +214,24 @@ describe('damaged files', () => {
     ],
   };
 
-  it.each(Object.keys(FILES))('of a %s are read or refused with line and reason: 2,000 mutations', (name) => {
-    const [format, original] = FILES[name] ?? ['csv', Buffer.alloc(0)];
-    let refused = 0;
-    for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
-      try {
-        for (const result of readFile(format, mutation)) {
-          expect(result.line).toBeGreaterThan(0);
-          if (result.kind === 'unit') expect(result.unit.source_text.length).toBeLessThan(mutation.length);
+  it.each(Object.keys(FILES))(
+    'of a %s are read or refused with line and reason: 2,000 mutations',
+    async (name) => {
+      const [format, original] = FILES[name] ?? ['csv', Buffer.alloc(0)];
+      let refused = 0;
+      for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
+        try {
+          for (const result of await read(format, mutation)) {
+            expect(result.line).toBeGreaterThan(0);
+            if (result.kind === 'unit') expect(result.unit.source_text.length).toBeLessThan(mutation.length);
+          }
+        } catch (error) {
+          refused += 1;
+          expect(error).toBeInstanceOf(ExchangeFileError);
+          expect((error as ExchangeFileError).message).toMatch(/^line [1-9]\d*: ./);
         }
-      } catch (error) {
-        refused += 1;
-        expect(error).toBeInstanceOf(ExchangeFileError);
-        expect((error as ExchangeFileError).message).toMatch(/^line [1-9]\d*: ./);
       }
-    }
-    expect(refused).toBeGreaterThan(100);
-  });
+      expect(refused).toBeGreaterThan(100);
+    },
+  );
 });

@@ -355,12 +355,39 @@ describe('files of units', () => {
       'TRUE',
       'Mar 1',
       '1-Apr',
+      ' 12',
+      '　1/2 ',
+      ' TRUE',
+      '(5)',
+      '$5.00',
+      '￥100',
+      '10:30 PM',
+      '令和6年1月1日',
+      'H30.1.1',
+      '午後3時',
+      '１／２',
+      '#N/A',
       "'=1",
     ])('stands before %j', (cell) => {
       expect(withGuard(cell)).toBe(`'${cell}`);
     });
 
-    it.each(['', 'a=1', "it's", "'quoted'", '3つの剣', '漢字', 'March on'])('leaves %j alone', (cell) => {
+    it.each([
+      '',
+      'a=1',
+      "it's",
+      "'quoted'",
+      '3つの剣',
+      '漢字',
+      'March on',
+      '(笑)',
+      '$',
+      ' a 1',
+      'M 78',
+      '……',
+      '...',
+      '#1',
+    ])('leaves %j alone', (cell) => {
       expect(withGuard(cell)).toBe(cell);
       expect(withoutGuard(cell)).toBe(cell);
     });

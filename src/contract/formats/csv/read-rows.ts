@@ -8,8 +8,7 @@ export interface TableOptions<C extends string, T> {
   /** Other names of columns, in lower case. */
   readonly aliases: Readonly<Record<string, C>>;
   /** The columns that every table has. */
-  readonly source: C;
-  readonly target: C;
+  readonly required: readonly [source: C, target: C];
   /**
    * @param values the cells by their columns, without their guards
    * @param remark what a spreadsheet may have done to the target; `null` when nothing shows
@@ -33,6 +32,7 @@ const SEPARATOR_LINE = /^sep=.?$/i;
  */
 export function createRowReader<C extends string, T>(options: TableOptions<C, T>): RowReader<T> {
   const scanner = new CsvScanner();
+  const [source, target] = options.required;
   let columns: readonly (C | null)[] | null = null;
 
   const readRow = (row: CsvLine): T[] => {
@@ -43,7 +43,7 @@ export function createRowReader<C extends string, T>(options: TableOptions<C, T>
     }
     checkLength(row, columns);
     const cells = cellsOf(row, columns);
-    const remark = spreadsheetRemark(cells[options.target] ?? '', withoutGuard(cells[options.source] ?? ''));
+    const remark = spreadsheetRemark(cells[target] ?? '', withoutGuard(cells[source] ?? ''));
     return [options.read(withoutGuards(cells), row.line, remark)];
   };
 
@@ -74,14 +74,14 @@ function checkLength(row: CsvLine, columns: readonly unknown[]): void {
 
 function columnsOf<C extends string>(
   { cells, line }: CsvLine,
-  { columns: known, aliases, source, target }: TableOptions<C, unknown>,
+  { columns: known, aliases, required }: TableOptions<C, unknown>,
 ): (C | null)[] {
   const columns = cells.map((cell) => {
     const name = cell.trim().toLowerCase();
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
     return known.find((column) => column === name) ?? alias ?? null;
   });
-  for (const needed of [source, target]) {
+  for (const needed of required) {
     const count = columns.filter((column) => column === needed).length;
     if (count === 1) continue;
     const message = `the first row names the column ${needed} ${count} times instead of once`;

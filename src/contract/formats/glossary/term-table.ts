@@ -48,8 +48,7 @@ export function termTable(pair: LanguagePair): TableOptions<TermColumn, ReadTerm
   return {
     columns: TERM_COLUMNS,
     aliases: TERM_COLUMN_ALIASES,
-    source: 'source_term',
-    target: 'recommended_translation',
+    required: ['source_term', 'recommended_translation'],
     read: (cells, line, remark) => readRow(cells, line, remark, pair),
   };
 }
