@@ -132,11 +132,12 @@ function unitValues(cells: Readonly<Partial<Record<UnitColumn, string>>>): Recor
   ]);
   const values = Object.fromEntries(entries);
   const context = values['context'];
-  if (typeof context === 'string') values['context'] = parsed(context);
+  // The context of another program, such as a location, is left out like its other columns.
+  if (typeof context === 'string') values['context'] = /^\s*\{/.test(context) ? parsed(context) : null;
   return values;
 }
 
-/** A context that is not JSON stays a text, and is refused like other values of a wrong kind. */
+/** A context that is not valid JSON stays a text, and is refused like other values of a wrong kind. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -50,6 +50,15 @@ describe('the habits of spreadsheets', () => {
     expect(await targetsOf(file)).toEqual(READ);
   });
 
+  it('is read as translate-toolkit and Weblate write it, with columns of their own', async () => {
+    const file =
+      '"location","source","target","id","fuzzy","context","translator_comments","developer_comments"\n"a.json:3","いち","一","1","False","Menu","","old"\n"","に","","2","True","[x]","",""\n';
+    expect(await targetsOf(file)).toEqual([
+      ['1', '一'],
+      ['2', null],
+    ]);
+  });
+
   it.each(['utf-16le', 'utf-16be'])('write Unicode text as %s', async (encoding) => {
     const bytes = Buffer.from('\ufeffid\tsource\ttarget\r\n1\ta\t"汉\n字"\r\n', 'utf16le');
     const file = encoding === 'utf-16le' ? bytes : bytes.swap16();
