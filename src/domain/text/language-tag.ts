@@ -21,8 +21,9 @@ const OTHER_NAMES: Readonly<Record<string, string>> = { 'zh-chs': 'zh-Hans', 'zh
  * for `-`. Source: RFC 4647, section 3.4; the likely subtags of Unicode.
  */
 export function isSameLanguage(left: string, right: string): boolean {
+  if (left.toLowerCase() === right.toLowerCase()) return true;
   const [one, other] = [localeOf(left), localeOf(right)];
-  if (one === null || other === null) return left.toLowerCase() === right.toLowerCase();
+  if (one === null || other === null) return false;
   const [ones, others] = [one.maximize(), other.maximize()];
   if (ones.language !== others.language || ones.script !== others.script) return false;
   return one.region === undefined || other.region === undefined || one.region === other.region;

@@ -134,6 +134,7 @@ describe('what a spreadsheet may have done to a target', () => {
   it.each([
     ['#NAME?', 'a', 'an error value'],
     ['#########', 'a', 'an error value'],
+    ['x'.repeat(32_767), 'y'.repeat(40_000), 'its end may be missing'],
     ['1.23457E+18', '1234567890123456789', 'a shortened number'],
     ['1.23456789012346E+019', 'a', 'a shortened number'],
     ['1,2E-05', 'a', 'a shortened number'],

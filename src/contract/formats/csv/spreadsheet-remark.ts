@@ -9,11 +9,13 @@ const DATE = new RegExp(
   `^(?:\\d{1,2}-${MONTH}(?:-\\d{2,4})?|${MONTH}-\\d{2,4}|\\d{1,2}/\\d{1,2}/\\d{2,4}|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}|\\d{1,2}月\\d{1,2}日)$`,
 );
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
+/** Characters of the longest cell. Source: Excel specifications and limits. */
+const LONGEST_CELL = 32_767;
 /** Digits that a spreadsheet keeps of a number. */
 const KEPT_DIGITS = 15;
 
 /**
- * Says what a spreadsheet may have done to a target: error values, shortened numbers, truth values, dates, and numbers of the source
+ * Says what a spreadsheet may have done to a target: error values, shortened numbers and texts, truth values, dates, and numbers of the source
  * in another form.
  *
  * @param target the cell as it is in the file: one with a guard shows nothing
@@ -21,7 +23,10 @@ const KEPT_DIGITS = 15;
  * @returns `null` when the cell shows nothing, or is the source
  */
 export function spreadsheetRemark(target: string, source: string): string | null {
-  if (target.length > 64 || target === source) return null;
+  if (target === source) return null;
+  if (target.length === LONGEST_CELL)
+    return 'the target fills the longest cell of a spreadsheet; its end may be missing';
+  if (target.length > 64) return null;
   const quoted = JSON.stringify(target);
   if (ERROR_VALUE.test(target)) return `the target ${quoted} is an error value of a spreadsheet`;
   const kind = kindOf(target);

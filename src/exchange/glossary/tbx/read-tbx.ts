@@ -185,7 +185,7 @@ class TbxEntry {
     if (isStatusCategory(type)) {
       const { states } = this.#term ?? this.#language ?? { states: this.#states };
       this.#limit(states.length, MAX_TERM_PARTS, 'states of one term');
-      states.push({ value: value.trim(), standing: standingOf(type, value) });
+      states.push({ value: value.replaceAll(/\s+/g, ' ').trim(), standing: standingOf(type, value) });
     }
     if (this.#language !== null) return;
     this.#limit(this.#values.size, 4 * MAX_TERM_PARTS, 'values');
