@@ -1,5 +1,4 @@
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { FileReader } from '../file-codec.ts';
 import { createDocumentReader, XmlDocument, type XmlElement } from '../xml/xml-reader.ts';
 import { CODE_POINT_TYPE, type TmxUnit, TMX_PROPERTIES, readProvenance } from './tmx-record.ts';
@@ -61,10 +60,7 @@ class TmxDocument extends XmlDocument<TmxUnit> {
 
   text(part: string): void {
     const text = this.#text;
-    if (text === null || this.#skipped > 0) return;
-    text.text += part;
-    if (text.text.length <= MAX_TEXT_CHARACTERS) return;
-    this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
+    if (text !== null && this.#skipped === 0) text.text = this.bounded(text.text + part);
   }
 
   close(name: string): void {

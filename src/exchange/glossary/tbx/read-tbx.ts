@@ -1,6 +1,5 @@
 import type { LanguagePair, ReviewStatus } from '../../../domain/glossary/term.ts';
 import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../../../contract/formats/text-limit.ts';
 import { createDocumentReader, XmlDocument, type XmlElement } from '../../xml/xml-reader.ts';
 import {
   type ReadTermResult,
@@ -59,10 +58,7 @@ class TbxDocument extends XmlDocument<ReadTermResult> {
 
   text(part: string): void {
     const text = this.#text;
-    if (text === null || this.#skipped > 0) return;
-    text.text += part;
-    if (text.text.length <= MAX_TEXT_CHARACTERS) return;
-    this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
+    if (text !== null && this.#skipped === 0) text.text = this.bounded(text.text + part);
   }
 
   close(name: string): void {

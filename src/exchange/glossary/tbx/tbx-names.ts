@@ -8,12 +8,11 @@ export function isTbxNamespace(namespace: string): boolean {
 /** The beginning of the namespaces whose elements are named as data categories, in the style "DCT" of version 3. */
 export const TBX_MODULES = 'http://www.tbxinfo.net/ns/';
 
-/** Administrative states of one term. Source: TBX-Basic, data category `administrativeStatus`. */
+/** The administrative states that are written. Source: TBX-Basic, data category `administrativeStatus`. */
 export const TBX_STATUS = {
   preferred: 'preferredTerm-admn-sts',
   admitted: 'admittedTerm-admn-sts',
   deprecated: 'deprecatedTerm-admn-sts',
-  superseded: 'supersededTerm-admn-sts',
 } as const;
 
 /** The data categories that are read and written. Those of ours begin with `x-`. */
