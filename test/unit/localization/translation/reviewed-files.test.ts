@@ -163,6 +163,29 @@ describe('files of reviewers', () => {
       ]);
     });
 
+    it('knows a source with several kinds of line ends by the stored target, and refuses another text', async () => {
+      const world = await openReviewWorld();
+      const source = 'い\r\nろ\nは';
+      await world.build('r2', { 'a.json': [source, source] });
+      const row = (at: number, text: string, target: string): string =>
+        `${reviewUnit('a.json', at)},"${text}","${target}"`;
+      await world.write('stored.csv', `id,source,target\n${row(0, source, 'a\r\nb\nc')}\n`);
+      await importOf(world, 'stored.csv');
+      await world.write('in.csv', `id,source,target\n${row(0, 'い\nろ\nは', 'a\nb\nd')}\n`);
+      expect(await importOf(world, 'in.csv')).toMatchObject({
+        counts: { accepted: 1, line_ends_changed: 1 },
+      });
+      expect(world.rows('SELECT source_text, target_text FROM target')).toEqual([
+        { source_text: source, target_text: 'a\nb\nd' },
+      ]);
+      for (const other of [row(1, 'い\nろ\nは', 'x'), row(0, 'い\n\nろ\nは', 'x')]) {
+        await world.write('in.csv', `id,source,target\n${other}\n`);
+        expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
+          counts: { source_mismatch: 1 },
+        });
+      }
+    });
+
     it('names the refusal first where a spreadsheet has changed other rows', async () => {
       const world = await openReviewWorld();
       await world.build('r2', { 'a.json': ['い\r\nろ', '真'] });

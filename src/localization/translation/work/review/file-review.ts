@@ -1,4 +1,4 @@
-import { lineEndForms, targetOfTable } from '../../../../domain/text/line-ends.ts';
+import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../../domain/text/line-ends.ts';
 import { isClosed } from '../../../../domain/translation/task-status.ts';
 import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
@@ -45,11 +45,11 @@ export function stageLines(
         refusedTasksOf(work, reviewId).add(place.taskSeq);
         return why;
       };
-      const source = sourceOf(given, place.sourceDigest);
+      const stored = getTarget(work, place.unitId);
+      const source = sourceOf(given, place.sourceDigest, stored?.sourceText ?? '');
       if (source === null) return refuse('source_mismatch');
       if (isClosed((taskRow(work, place.taskSeq)?.['status'] ?? null) as string | null))
         return refuse('task_closed');
-      const stored = getTarget(work, place.unitId);
       const model = source === given ? null : source.sourceText;
       const target = isOfTable ? targetOfTable(text, stored?.text ?? null, model) : text;
       const { sourceText, sourceDigest } = source;
@@ -74,10 +74,18 @@ interface DigestedSource {
   readonly sourceDigest: Uint8Array;
 }
 
-/** The source of a row, with the stored line ends where a spreadsheet has changed them; `null` for another text. */
-function sourceOf(line: ReviewLine, digest: Uint8Array): DigestedSource | null {
+/**
+ * The source of a row, with the stored line ends where a spreadsheet has changed them; `null` for another text.
+ *
+ * @param known the source of the stored target: it can have several kinds of line ends
+ */
+function sourceOf(line: ReviewLine, digest: Uint8Array, known: string): DigestedSource | null {
   if (sameBytes(line.sourceDigest, digest)) return line;
-  const forms = line.isOfTable ? lineEndForms(line.sourceText) : [];
+  if (!line.isOfTable) return null;
+  const forms = [
+    ...lineEndForms(line.sourceText),
+    ...(isSameButLineEnds(known, line.sourceText) ? [known] : []),
+  ];
   const sourceText = forms.find((form) => sameBytes(blake3OfText(form), digest));
   return sourceText === undefined ? null : { sourceText, sourceDigest: digest };
 }
