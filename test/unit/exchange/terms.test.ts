@@ -161,6 +161,10 @@ describe('TBX', () => {
       three(
         `<termSec><term>敌</term><min:administrativeStatus>${state}</min:administrativeStatus></termSec>`,
       ),
+    'version 3 with a value in an attribute': (state) =>
+      three(
+        `<termSec><term>敌</term><normativeAuthorization value="${state.replaceAll(/<.*?>/g, '')}"/></termSec>`,
+      ),
     'version 3 with a module of a company': (state) =>
       three(`<termSec><term>敌</term><own:usageStatus>${state}</own:usageStatus></termSec>`),
   };

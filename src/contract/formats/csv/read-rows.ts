@@ -32,19 +32,24 @@ const SEPARATOR_LINE = /^sep=.?$/i;
  */
 export function createRowReader<C extends string, T>(options: TableOptions<C, T>): RowReader<T> {
   const scanner = new CsvScanner();
-  const [source, target] = options.required;
   let columns: readonly (C | null)[] | null = null;
+  /** The places of the source and the target. */
+  let places = [-1, -1];
 
   const readRow = (row: CsvLine): T[] => {
     if (columns === null) {
       const isSeparatorLine = SEPARATOR_LINE.test(row.cells[0] ?? '') && row.line === 1;
-      if (!isSeparatorLine) columns = columnsOf(row, options);
+      if (!isSeparatorLine) {
+        const found = columnsOf(row, options);
+        columns = found;
+        places = options.required.map((column) => found.indexOf(column));
+      }
       return [];
     }
     checkLength(row, columns);
-    const cells = cellsOf(row, columns);
-    const remark = spreadsheetRemark(cells[target] ?? '', withoutGuard(cells[source] ?? ''));
-    return [options.read(withoutGuards(cells), row.line, remark)];
+    const [source = '', target = ''] = places.map((place) => row.cells[place] ?? '');
+    const remark = spreadsheetRemark(target, withoutGuard(source));
+    return [options.read(valuesOf(row, columns), row.line, remark)];
   };
 
   return {
@@ -90,18 +95,13 @@ function columnsOf<C extends string>(
   return columns;
 }
 
-type Cells<C extends string> = Partial<Record<C, string>>;
-
-function cellsOf<C extends string>({ cells }: CsvLine, columns: readonly (C | null)[]): Cells<C> {
-  const named: Cells<C> = {};
+function valuesOf<C extends string>(
+  { cells }: CsvLine,
+  columns: readonly (C | null)[],
+): Partial<Record<C, string>> {
+  const values: Partial<Record<C, string>> = {};
   for (const [at, column] of columns.entries()) {
-    if (column !== null) named[column] = cells[at] ?? '';
+    if (column !== null) values[column] = withoutGuard(cells[at] ?? '');
   }
-  return named;
-}
-
-function withoutGuards<C extends string>(cells: Cells<C>): Cells<C> {
-  const values: Cells<C> = {};
-  for (const column in cells) values[column] = withoutGuard(cells[column] ?? '');
   return values;
 }

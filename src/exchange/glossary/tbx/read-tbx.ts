@@ -87,10 +87,8 @@ class TbxDocument extends XmlDocument<ReadTermResult> {
 
   #openPart({ name, namespace, attributes, line }: XmlElement): void {
     const entry = this.#entry;
-    // A dialect of a company has modules of its own, and a state there forbids a wording like any other.
-    if (namespace.startsWith(TBX_MODULES) || isStatusCategory(name)) {
-      this.#openText(name, attributes.get('value'));
-    } else if (!isTbxNamespace(namespace)) this.#skipped = 1;
+    if (namespace.startsWith(TBX_MODULES)) this.#openText(name);
+    else if (!isTbxNamespace(namespace)) this.#openState(name, attributes.get('value'));
     else if (ENTRIES.has(name)) {
       if (entry !== null) this.refuse('structure_invalid', 'an entry is within an entry');
       this.#entry = new TbxEntry(attributes.get('id') ?? null, line);
@@ -100,10 +98,19 @@ class TbxDocument extends XmlDocument<ReadTermResult> {
     else if (TERMS.has(name)) entry.beginTerm();
     else if (name === 'term' || name === 'note') this.#openText(name);
     else if (TYPED.has(name)) this.#openText(attributes.get('type') ?? '');
+    else this.#openState(name, attributes.get('value'));
+  }
+
+  /**
+   * Opens an element that is a state: a module of a company can have one, which forbids a wording like any other. Others are left out.
+   *
+   * @param value of an element that has its value in an attribute
+   */
+  #openState(name: string, value = ''): void {
+    if (isStatusCategory(name)) this.#openText(name, value);
     else this.#skipped = 1;
   }
 
-  /** @param value of an element that has its value in an attribute */
   #openText(type: string, value = ''): void {
     if (this.#entry === null) this.#skipped = 1;
     else this.#text = { type, depth: 0, text: value };
