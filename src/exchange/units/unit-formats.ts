@@ -132,17 +132,20 @@ function unitValues(cells: Readonly<Partial<Record<UnitColumn, string>>>): Recor
   ]);
   const values = Object.fromEntries(entries);
   const context = values['context'];
-  // The context of another program, such as a location, is left out like its other columns.
-  if (typeof context === 'string') values['context'] = /^\s*\{/.test(context) ? parsed(context) : null;
+  if (typeof context === 'string') values['context'] = parsed(context);
   return values;
 }
 
-/** A context that is not valid JSON stays a text, and is refused like other values of a wrong kind. */
+/**
+ * The value of a cell of JSON. The plain text of another program is left out like its other columns; a damaged object stays a text,
+ * which is refused like other values of a wrong kind.
+ */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
   } catch {
-    return text;
+    return text.trimStart().startsWith('{') ? text : null;
   }
 }
 

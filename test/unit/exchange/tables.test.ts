@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CsvScanner } from '../../../src/contract/formats/csv/scan-csv.ts';
 import { spreadsheetRemark } from '../../../src/contract/formats/csv/spreadsheet-remark.ts';
-import { withGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
+import { withGuard, withoutGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
 import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../src/domain/text/line-ends.ts';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
 import { campaignSize } from '../../support/long.ts';
@@ -50,9 +50,23 @@ describe('the habits of spreadsheets', () => {
     expect(await targetsOf(file)).toEqual(READ);
   });
 
+  it('do not cut a row: cells of no column, and a damaged context, are refused or named', async () => {
+    await expect(read('csv', 'id,source,target\n1,a,b,c\n')).rejects.toThrow(
+      'line 2: the row has 4 cells instead of 3; put a text that has the delimiter in quotes',
+    );
+    await expect(read('csv', 'id,source,target\n1,a')).rejects.toThrow('the file may be cut off');
+    expect(await read('csv', 'id,source,target,context\n1,a,b,{\n')).toMatchObject([
+      { kind: 'problem', reason: 'value_invalid' },
+    ]);
+  });
+
+  it.each(['', '\ufeff\n \n'])('have no counterpart in JSON lines: %j is refused as empty', async (file) => {
+    await expect(read('jsonl', file)).rejects.toThrow(/^line [12]: the file is empty/);
+  });
+
   it('is read as translate-toolkit and Weblate write it, with columns of their own', async () => {
     const file =
-      '"location","source","target","id","fuzzy","context","translator_comments","developer_comments"\n"a.json:3","いち","一","1","False","Menu","","old"\n"","に","","2","True","[x]","",""\n';
+      '"location","source","target","id","fuzzy","context","translator_comments","developer_comments"\n"a.json:3","いち","一","1","False","3","","old"\n"","に","","2","True","[x]","",""\n';
     expect(await targetsOf(file)).toEqual([
       ['1', '一'],
       ['2', null],
@@ -129,6 +143,30 @@ function quoted(cell: string, delimiter: string): string {
 function withoutLast(row: readonly string[]): string[] {
   return row.slice(0, row.findLastIndex((cell) => cell !== '') + 1);
 }
+
+describe('the guard of spreadsheets', () => {
+  it.each([
+    ' 12',
+    '　1/2 ',
+    ' TRUE',
+    '(5)',
+    '$5.00',
+    '￥100',
+    '10:30 PM',
+    '令和6年1月1日',
+    'H30.1.1',
+    '午後3時',
+    '１／２',
+    '#N/A',
+  ])('stands before %j', (cell) => {
+    expect(withGuard(cell)).toBe(`'${cell}`);
+    expect(withoutGuard(`'${cell}`)).toBe(cell);
+  });
+
+  it.each(['(笑)', '$', ' a 1', 'M 78', '……', '...', '#1'])('leaves %j alone', (cell) => {
+    expect([withGuard(cell), withoutGuard(`'${cell}`)]).toEqual([cell, `'${cell}`]);
+  });
+});
 
 describe('what a spreadsheet may have done to a target', () => {
   it.each([

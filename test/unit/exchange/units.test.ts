@@ -313,11 +313,7 @@ describe('files of units', () => {
       ['', /^structure_invalid: line 1: the table has no row of names/],
       ['id,source\n', /^structure_invalid: line 1: .*target_text 0 times/],
       ['source,target,translation\n', /^structure_invalid: line 1: .*target_text 2 times/],
-      ['id,source,target\n1,a', /^structure_invalid: line 2: the row has 2 cells instead of 3; the file may/],
-      [
-        'id,source,target\n1,a,b,c\n',
-        /^structure_invalid: line 2: the row has 4 cells instead of 3; put a text/,
-      ],
+      ['id,source,target\n1,a', /^structure_invalid: line 2: the row has 2 cells instead of 3/],
       ['id,source,target\n1,"a\nb"x,c\n', /^syntax_invalid: line 3: a cell continues/],
       ['id,source,target\n1,"a\n\n', /^syntax_invalid: line 2: a quote is not closed/],
       [`id,source,target\n1,${'x'.repeat(2 ** 20 + 17)},b\n`, /^limit_exceeded: line 2: a cell has more/],
@@ -328,7 +324,7 @@ describe('files of units', () => {
 
     it('names the units that it cannot use', () => {
       const file =
-        'id,source,target,state,context,destination,field_path\n,a,b,,,,\n1,a,b,done,,,\n2,a,b,,{,,\n3,a,b,Draft,"{""speaker"":1}",,\n,a,b,,,d,f\n';
+        'id,source,target,state,context,destination,field_path\n,a,b,,,,\n1,a,b,done,,,\n2,a,b,,[],,\n3,a,b,Draft,"{""speaker"":1}",,\n,a,b,,,d,f\n';
       expect(problemsOf('csv', file)).toEqual([
         'unit',
         [3, '1', 'state_unknown'],
@@ -355,39 +351,12 @@ describe('files of units', () => {
       'TRUE',
       'Mar 1',
       '1-Apr',
-      ' 12',
-      '　1/2 ',
-      ' TRUE',
-      '(5)',
-      '$5.00',
-      '￥100',
-      '10:30 PM',
-      '令和6年1月1日',
-      'H30.1.1',
-      '午後3時',
-      '１／２',
-      '#N/A',
       "'=1",
     ])('stands before %j', (cell) => {
       expect(withGuard(cell)).toBe(`'${cell}`);
     });
 
-    it.each([
-      '',
-      'a=1',
-      "it's",
-      "'quoted'",
-      '3つの剣',
-      '漢字',
-      'March on',
-      '(笑)',
-      '$',
-      ' a 1',
-      'M 78',
-      '……',
-      '...',
-      '#1',
-    ])('leaves %j alone', (cell) => {
+    it.each(['', 'a=1', "it's", "'quoted'", '3つの剣', '漢字', 'March on'])('leaves %j alone', (cell) => {
       expect(withGuard(cell)).toBe(cell);
       expect(withoutGuard(cell)).toBe(cell);
     });
@@ -417,8 +386,6 @@ describe('files of units', () => {
     });
 
     it.each([
-      ['', /^structure_invalid: line 1: the file is empty/],
-      ['\ufeff\n \n', /^structure_invalid: line 2: the file is empty/],
       ['{"unit_id":"1"}\n[]\n', /^syntax_invalid: line 2: /],
       ['{"unit_id":"1"}\n{"unit_', /^syntax_invalid: line 2: .*cut off/],
       [
