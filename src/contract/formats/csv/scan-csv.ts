@@ -27,6 +27,8 @@ export class CsvScanner {
   #cells: string[] = [];
   #line = 1;
   #rowLine = 1;
+  /** Whether the first cell of the row is in quotes. */
+  #isQuoted = false;
   readonly #rows: CsvLine[] = [];
   #isBehindReturn = false;
 
@@ -36,10 +38,15 @@ export class CsvScanner {
     return this.#rows.splice(0);
   }
 
-  /** The last row. @throws ExchangeFileError when a quote is not closed */
+  /** The last row. @throws ExchangeFileError when a quote is not closed, or the row is cut off */
   end(): CsvLine[] {
     if (this.#state === 'quoted') {
       const message = 'a quote is not closed; the file may be cut off';
+      throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
+    }
+    if (this.#state === 'cell start' && this.#cells.length > 0 && this.#isQuoted) {
+      // Programs that put every cell in quotes end the last row, so that a cut behind a delimiter is found.
+      const message = 'the last row ends behind a delimiter; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
     this.#endRow(false);
@@ -67,6 +74,7 @@ export class CsvScanner {
       this.#refuse('syntax_invalid', 'a cell continues behind its closing quote');
     } else if (this.#state === 'cell start' && character === '"') {
       this.#state = 'quoted';
+      this.#isQuoted ||= this.#cells.length === 0;
     } else {
       this.#state = 'plain';
       this.#add(character);
@@ -112,6 +120,7 @@ export class CsvScanner {
     const cells = this.#cells;
     if (cells.some((cell) => cell !== '')) this.#rows.push({ cells, line: this.#rowLine, hasLineEnd });
     this.#cells = [];
+    this.#isQuoted = false;
   }
 
   #refuse(reason: 'syntax_invalid' | 'limit_exceeded', message: string): never {
