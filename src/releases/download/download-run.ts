@@ -11,7 +11,7 @@ import { forEachConcurrently } from '../../platform/process/concurrently.ts';
 import { upstreamEntryOf, type CatalogEntryRow, type KnownObject } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { FailedFiles, isOfOneFile } from './failed-files.ts';
+import { FailedFiles } from './failed-files.ts';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 
@@ -44,8 +44,8 @@ export interface DownloadRun {
 }
 
 /**
- * Fetches every entry of a revision that has no object yet and commits the objects. A file that upstream lacks or has with other
- * bytes does not keep the others from being fetched. The fetched objects stay recorded, so that the next attempt continues from there.
+ * Fetches every entry of a revision that has no object yet and commits the objects. A file that upstream lacks, has with other bytes or does
+ * not send does not keep the others from being fetched. The fetched objects stay recorded, so that the next attempt continues from there.
  *
  * @throws UpstreamError, the storage error, what `confirm` throws, or the signal's reason; TaskError that names the files that failed
  */
@@ -71,9 +71,9 @@ export async function downloadUnresolved(
     try {
       await fetch(row, signal);
     } catch (error) {
-      if (!isOfOneFile(error)) throw error;
-      await (confirmed ??= confirm());
+      signal.throwIfAborted();
       failed.add(row.destination, error);
+      await (confirmed ??= confirm());
       if (failed.isFull) throw failed.failure(what.entryCount, what.confirm === undefined);
     }
   };
@@ -93,6 +93,7 @@ export async function downloadUnresolved(
         ),
     );
     fetched.keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
+    failed.fetched();
     entries += 1;
     bytes += digests.size;
   };

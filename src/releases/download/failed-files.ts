@@ -11,6 +11,18 @@ const OF_ONE_FILE: ReadonlySet<UpstreamErrorCode> = new Set([
   'digest_mismatch',
 ]);
 
+/** Failures that can be of one file, such as one that a server cannot read, and also of the server. */
+const OF_ONE_OR_ALL: ReadonlySet<UpstreamErrorCode> = new Set([
+  'upstream_status',
+  'upstream_truncated',
+  'upstream_timeout',
+  'upstream_unreachable',
+  'upstream_not_modified',
+]);
+
+/** Such failures, with no file fetched in between, that are of the server. */
+const IN_A_ROW_MAX = 5;
+
 /** Failed files after which a run no longer tries the others: upstream lacks most of the release. */
 const FAILED_MAX = 1000;
 /** Failed files that are named in the result of the task, and in its message. */
@@ -29,16 +41,38 @@ export class FailedFiles {
   /** The first one with wrong bytes, however many were missing before it. */
   #wrong: FailedFile | null = null;
   #count = 0;
+  /** Those that are neither missing nor wrong. */
+  #refused = 0;
+  #inARow = 0;
+  #isRetryable = false;
 
   get count(): number {
     return this.#count;
   }
 
-  add(destination: string, { code, message }: UpstreamError): void {
+  /**
+   * Notes a file that failed, so that the others are fetched.
+   *
+   * @throws the error when it is no failure of one file
+   */
+  add(destination: string, error: unknown): void {
+    if (!(error instanceof UpstreamError)) throw error;
+    const { code, message, retryable } = error;
+    if (!OF_ONE_FILE.has(code)) {
+      this.#inARow += 1;
+      if (!OF_ONE_OR_ALL.has(code) || this.#inARow >= IN_A_ROW_MAX) throw error;
+      this.#refused += 1;
+      this.#isRetryable ||= retryable;
+    }
     this.#count += 1;
     const file = { destination, code, message };
     if (this.#named.length < NAMED_MAX) this.#named.push(file);
     if (code.endsWith('_mismatch')) this.#wrong ??= file;
+  }
+
+  /** Notes that a file was fetched. */
+  fetched(): void {
+    this.#inARow = 0;
   }
 
   get isFull(): boolean {
@@ -57,16 +91,15 @@ export class FailedFiles {
     const { length } = this.#named;
     const others = this.#count > TOLD_MAX ? ` and ${countText(this.#count - TOLD_MAX, 'other')}` : '';
     const names = this.#named.slice(0, TOLD_MAX).map(({ destination }) => quoteText(destination));
-    const verb = this.#count === 1 ? 'is' : 'are';
-    const state = this.#wrong === null ? `${verb} missing upstream` : `${verb} missing or wrong upstream`;
     const advice = isSigned ? '' : '; upstream.exclude leaves files out on purpose';
     const rest = this.isFull
       ? 'the run ended after so many'
       : `all others are stored, and the next sync fetches only what is missing${advice}`;
     return new TaskError(
       first.code,
-      `${this.#count} of ${countText(total, 'file')} ${state} (${names.join(', ')}${others}): ${first.message}; ${rest}`,
+      `${this.#count} of ${countText(total, 'file')} ${this.#state()} (${names.join(', ')}${others}): ${first.message}; ${rest}`,
       {
+        retryable: this.#isRetryable,
         details: {
           failed_entries: this.#count,
           failed: this.#named.map(({ destination, code, message }) => ({ destination, code, message })),
@@ -75,9 +108,10 @@ export class FailedFiles {
       },
     );
   }
-}
 
-/** Whether an error is the failure of one file of upstream, so that others may be there. */
-export function isOfOneFile(error: unknown): error is UpstreamError {
-  return error instanceof UpstreamError && OF_ONE_FILE.has(error.code);
+  #state(): string {
+    if (this.#refused > 0) return 'could not be fetched';
+    const verb = this.#count === 1 ? 'is' : 'are';
+    return this.#wrong === null ? `${verb} missing upstream` : `${verb} missing or wrong upstream`;
+  }
 }
