@@ -17,7 +17,7 @@ import { openHttpEntry } from '../http/http-entry.ts';
 import { headerOf } from '../http/http-failures.ts';
 import { createUpstreamHttpClient, type UpstreamHttpClient } from '../http/http-client.ts';
 import { fetchServerInfo, probeUrl } from '../http/http-documents.ts';
-import type { JsonMember } from '../catalog-readers/json-members.ts';
+import type { JsonMember } from '../../platform/json/json-members.ts';
 import type { ManifestConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { parseUpstreamLocation, quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import {

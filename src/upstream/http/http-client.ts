@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../platform/process/clock.ts';
 import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
-import { contentCodingOf } from './content-codings.ts';
+import { contentCodingOf } from '../../platform/http/content-coding.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';

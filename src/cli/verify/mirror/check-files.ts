@@ -2,6 +2,7 @@ import type { ManifestEntry } from '../../../domain/release/manifest.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { SendHttp } from '../../../mirror/slipway-source.ts';
+import { contentCodingOf } from '../../../platform/http/content-coding.ts';
 import { MirrorHttpError } from './mirror-http.ts';
 import type { MirrorDamage } from './mirror-report.ts';
 
@@ -30,8 +31,8 @@ export async function checkFile(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     try {
       const answer = await send({ method: 'GET', url: urlOf(entry), accept: [200] }, signal);
-      const coding = answer.headers['content-encoding'] ?? 'identity';
-      if (coding === 'identity') return await compare(answer.chunks(), entry);
+      const coding = contentCodingOf(answer.headers);
+      if (coding === null) return await compare(answer.chunks(), entry);
       answer.discard();
       const message = `it is sent with the content coding ${coding}, which nobody asked for`;
       return { destination, status: 'digest_mismatch', message };

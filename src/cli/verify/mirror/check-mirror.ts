@@ -10,6 +10,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { acceptMirror, type AcceptedMirror } from './accept-mirror.ts';
 import { checkFile, type FilePlaces } from './check-files.ts';
 import { notShownBy } from './not-shown.ts';
+import { ReleaseFileCheck } from './release-file-check.ts';
 import { throwIfInterrupted, checkTimeoutOf } from './time-limit.ts';
 import {
   isMirrorSound,
@@ -58,7 +59,9 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   }
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
-  for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, options));
+  const list = mirror.kind === 'files' ? new ReleaseFileCheck(options) : null;
+  for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, list, options));
+  const otherRelease = list?.otherRelease ?? null;
   const compared = options.against === null ? null : await compareWith(options, options.against, mirror);
   const against = compared?.comparison ?? null;
   const isCurrent = compared?.isCurrent === true;
@@ -73,7 +76,8 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
   const { kind } = mirror;
   const sound = isMirrorSound(attestation, releases, against);
   const isRead = releases.length > 0 && releases.every((release) => release.complete);
-  const complete = isRead && against?.status !== 'not_checked' && (isCurrent || !mirror.isExpired);
+  const complete =
+    isRead && otherRelease === null && against?.status !== 'not_checked' && (isCurrent || !mirror.isExpired);
   return {
     url,
     kind,
@@ -86,7 +90,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     without_release:
       kind === 'files' ? [] : CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
-    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, isCurrent }) : [],
+    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, isCurrent, otherRelease }) : [],
   };
 }
 
@@ -121,6 +125,7 @@ function withoutAttestation(
 async function checkRelease(
   mirror: AcceptedMirror,
   release: SourceRelease,
+  list: ReleaseFileCheck | null,
   options: MirrorCheckOptions,
 ): Promise<MirroredRelease> {
   const { attested, channel } = release;
@@ -134,11 +139,14 @@ async function checkRelease(
   try {
     const manifest = await mirror.manifest(release, options.signal);
     for await (const page of readManifest(manifest, release)) {
+      list?.add(page);
       if (sample === null) await run.check(page);
       else sample.offer(page);
     }
     // The digest of a manifest that ends early is not known, and its entries mean nothing.
     if (sample !== null) await run.check(sample.entries);
+    const problem = await list?.problem(release, options.signal);
+    if (typeof problem === 'string') problems.push(problem);
   } catch (error) {
     throwIfInterrupted(options.signal);
     complete = false;
