@@ -14,8 +14,8 @@ export const APP_VERSION_PATTERN = /^[\x21-\x7e]{1,64}$/;
 export interface ReleaseFileHead {
   readonly releaseId: ReleaseId;
   readonly appVersion: string | null;
-  /** Path of the server-info document below the root, or `null`. */
-  readonly serverInfo: string | null;
+  /** Path of the server-info document below the root, and its digest; or `null`. */
+  readonly serverInfo: { readonly path: string; readonly blake3: Blake3Hex } | null;
 }
 
 /** One file. */
@@ -40,9 +40,10 @@ export function renderReleaseFileHead({ releaseId, appVersion, serverInfo }: Rel
   const members = [
     ['release_id', releaseId],
     ['app_version', appVersion],
-    ['server_info', serverInfo],
+    ['server_info', serverInfo?.path],
+    ['server_info_blake3', serverInfo?.blake3],
   ].flatMap(([name, value]) =>
-    value === null ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)},\n`],
+    value === null || value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)},\n`],
   );
   return `{${members.join('')}"entries":[`;
 }

@@ -100,7 +100,10 @@ async function writeReleaseFile(file: FileHandle, { index, release, serverInfo }
     releaseId: release.release_id,
     // The document of an upstream allows less than a manifest.
     appVersion: appVersion !== null && APP_VERSION_PATTERN.test(appVersion) ? appVersion : null,
-    serverInfo: serverInfo === null ? null : staticServerInfoPath(serverInfo.blake3),
+    serverInfo:
+      serverInfo === null
+        ? null
+        : { path: staticServerInfoPath(serverInfo.blake3), blake3: serverInfo.blake3 },
   });
   for (let at = 0; at < index.length; at += 1) {
     const [destination, blake3] = [index.destination(at), index.blake3(at)];
