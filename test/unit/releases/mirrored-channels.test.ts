@@ -856,6 +856,11 @@ describe('a release that is made of what differs from one that is here', () => {
   test('is read page by page when the origin fails to tell the difference, and not when it asks to wait', async () => {
     const slow = new UpstreamError('upstream_timeout', 'no answer in time', { retryable: true });
     expect(await copyNext({ failure: slow })).toEqual({ asked: 1, locators: null });
+    // A firewall in front of the origin can refuse the parameter.
+    for (const code of ['upstream_closed', 'upstream_not_found', 'upstream_throttled'] as const)
+      expect(await copyNext({ failure: new UpstreamError(code, 'refused') })).toMatchObject({
+        locators: null,
+      });
     const busy = new UpstreamError('upstream_status', 'status 503', { retryable: true, retryAfterMs: 5000 });
     await expect(copyNext({ failure: busy })).rejects.toBe(busy);
     const gone = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });
