@@ -313,6 +313,9 @@ test('files that are left out on purpose are counted in the result and in the at
   world.upstream.excludedCount = 0;
   expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
   expect(world.attested().official).not.toHaveProperty('excluded_count');
+  world.upstream.files.clear();
+  world.upstream.excludedCount = 3;
+  expect((await world.act('sync')).failure_reason).toContain('the 3 that upstream.exclude leaves out');
 });
 
 describe('an upstream that publishes another catalog while files are fetched', () => {

@@ -57,14 +57,22 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     throwIfInterrupted(options.signal);
     return withoutAttestation({ url, mode }, error, options.signal);
   }
+  return await checkAccepted(mirror, mode, options);
+}
+
+async function checkAccepted(
+  mirror: AcceptedMirror,
+  mode: MirrorReport['mode'],
+  options: MirrorCheckOptions,
+): Promise<MirrorReport> {
+  const { kind, isExpired } = mirror;
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
-  const list = mirror.kind === 'files' ? new ReleaseFileCheck(options) : null;
+  const list = kind === 'files' ? new ReleaseFileCheck(options) : null;
   for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, list, options));
-  const otherRelease = list?.otherRelease ?? null;
   const compared = options.against === null ? null : await compareWith(options, options.against, mirror);
   const against = compared?.comparison ?? null;
-  const isCurrent = compared?.isCurrent === true;
+  const known = { isCurrent: compared?.isCurrent === true, otherRelease: list?.otherRelease ?? null };
   const attestation = {
     status: 'ok' as const,
     version: statement.version,
@@ -73,13 +81,12 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     signed_by: signedBy,
     problems: [],
   };
-  const { kind } = mirror;
   const sound = isMirrorSound(attestation, releases, against);
   const isRead = releases.length > 0 && releases.every((release) => release.complete);
-  const complete =
-    isRead && otherRelease === null && against?.status !== 'not_checked' && (isCurrent || !mirror.isExpired);
+  const isCompared = known.otherRelease === null && against?.status !== 'not_checked';
+  const complete = isRead && isCompared && (known.isCurrent || !isExpired);
   return {
-    url,
+    url: options.url,
     kind,
     mode,
     sound,
@@ -90,7 +97,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     without_release:
       kind === 'files' ? [] : CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
-    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, isCurrent, otherRelease }) : [],
+    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, ...known }) : [],
   };
 }
 
