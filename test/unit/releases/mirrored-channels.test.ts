@@ -464,6 +464,19 @@ describe('the follower of an origin', () => {
     expect(trouble()).toBeNull();
   });
 
+  test('an origin that does not answer is in trouble from the first look on, since its beginning', async () => {
+    const { clock, trouble } = follow({
+      look: async () => {
+        await clock.sleep(30_000);
+        throw new UpstreamError('upstream_timeout', 'no answer in time', { retryable: true });
+      },
+    });
+    await clock.advance(29_000);
+    expect(trouble()).toBeNull();
+    await clock.advance(1500);
+    expect(trouble()).toEqual({ since: ISSUED, code: 'upstream_timeout' });
+  });
+
   test('an origin that says that nothing has changed after its attestation has expired is in trouble', async () => {
     const { clock, trouble, lines } = follow({ look: async () => await Promise.resolve(null) });
     const validMs = (sampleStatement().expires_at - ISSUED) * 1000;
