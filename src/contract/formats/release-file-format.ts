@@ -10,6 +10,11 @@ export const SERVER_INFO_FILE = 'server-info.json';
 /** The version that clients show. */
 export const APP_VERSION_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
+/** The version of a manifest as the document can have it: it allows less. */
+export function releaseFileVersion(appVersion: string | null): string | null {
+  return appVersion !== null && APP_VERSION_PATTERN.test(appVersion) ? appVersion : null;
+}
+
 /** The members that come before the entries. */
 export interface ReleaseFileHead {
   readonly releaseId: ReleaseId;

@@ -3,10 +3,10 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
-  APP_VERSION_PATTERN,
   RELEASE_FILE,
   RELEASE_FILE_END,
   renderReleaseFileEntry,
+  releaseFileVersion,
   renderReleaseFileHead,
 } from '../../contract/formats/release-file-format.ts';
 import {
@@ -98,8 +98,7 @@ async function writeReleaseFile(file: FileHandle, { index, release, serverInfo }
   const { app_version: appVersion = null } = index.header;
   let text = renderReleaseFileHead({
     releaseId: release.release_id,
-    // The document of an upstream allows less than a manifest.
-    appVersion: appVersion !== null && APP_VERSION_PATTERN.test(appVersion) ? appVersion : null,
+    appVersion: releaseFileVersion(appVersion),
     serverInfo:
       serverInfo === null
         ? null

@@ -73,13 +73,18 @@ async function verify(
 describe('slipway verify --url of a static mirror', () => {
   it.each<[string, (text: string) => string | null, string]>([
     ['is missing', () => null, 'release.json answered 404'],
-    ['has another size', (text) => text.replace('"size":3,', '"size":4,'), 'does not list the signed files'],
-    ['leads elsewhere', (text) => text.replace('-c.bin"', '-d.bin"'), 'does not list the signed files'],
-    ['lacks a file', (text) => text.replace(/^.*empty\.bin.*$\n/m, ''), 'does not list the signed files'],
+    ['has another size', (text) => text.replace('"size":3,', '"size":4,'), 'does not say what was signed'],
+    ['leads elsewhere', (text) => text.replace('-c.bin"', '-d.bin"'), 'does not say what was signed'],
+    ['lacks a file', (text) => text.replace(/^.*empty\.bin.*$\n/m, ''), 'does not say what was signed'],
     [
       'has another document',
       (text) => text.replace('server-info/', 'other/'),
-      'does not list the signed files',
+      'does not say what was signed',
+    ],
+    [
+      'has another version',
+      (text) => text.replace('"entries":[', '"app_version":"9",\n"entries":['),
+      'does not say',
     ],
     ['is a page', () => '<html>', 'release.json: the document must be a JSON object'],
   ])('finds that release.json, which nobody signs, %s', async (_case, change, message) => {

@@ -152,7 +152,7 @@ async function checkRelease(
     }
     // The digest of a manifest that ends early is not known, and its entries mean nothing.
     if (sample !== null) await run.check(sample.entries);
-    const problem = await list?.problem(release, options.signal);
+    const problem = await list?.problem(release, manifest.header, options.signal);
     if (typeof problem === 'string') problems.push(problem);
   } catch (error) {
     throwIfInterrupted(options.signal);

@@ -1,8 +1,8 @@
-import { RELEASE_FILE } from '../../../contract/formats/release-file-format.ts';
+import { RELEASE_FILE, releaseFileVersion } from '../../../contract/formats/release-file-format.ts';
 import { staticFilePath, staticServerInfoPath } from '../../../contract/formats/static-mirror-format.ts';
 import { isRecord } from '../../../domain/is-record.ts';
 import { encodePath } from '../../../domain/release/encode-path.ts';
-import type { ManifestEntry } from '../../../domain/release/manifest.ts';
+import type { ManifestEntry, ManifestHeader } from '../../../domain/release/manifest.ts';
 import type { SourceRelease } from '../../../mirror/attested-source.ts';
 import type { SendHttp } from '../../../mirror/slipway-source.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
@@ -46,7 +46,11 @@ export class ReleaseFileCheck {
    * @returns what is wrong with it, or `null`
    * @throws what `send` throws; the signal's reason
    */
-  async problem({ attested }: SourceRelease, signal: AbortSignal): Promise<string | null> {
+  async problem(
+    { attested }: SourceRelease,
+    { app_version: version }: ManifestHeader,
+    signal: AbortSignal,
+  ): Promise<string | null> {
     const where = `${this.#place.url}/${RELEASE_FILE}`;
     const answer = await this.#place.send({ method: 'GET', url: where, accept: [200] }, signal);
     let found: ReleaseFileContent;
@@ -63,8 +67,11 @@ export class ReleaseFileCheck {
       return null;
     }
     const document = attested.server_info === null ? null : staticServerInfoPath(attested.server_info.blake3);
-    if ((head.get('server_info') ?? null) === document && entries.equals(this.#signed.digest())) return null;
-    return `${where} does not list the signed files, so an upstream of kind manifest gets others; export and upload again`;
+    const isSameHead =
+      (head.get('server_info') ?? null) === document &&
+      (head.get('app_version') ?? null) === releaseFileVersion(version ?? null);
+    if (isSameHead && entries.equals(this.#signed.digest())) return null;
+    return `${where} does not say what was signed, so an upstream of kind manifest gets something else; export and upload again`;
   }
 }
 
