@@ -64,6 +64,7 @@ export async function downloadUnresolved(
   let received = 0;
   const noteWait = parts.waits.of(context);
   const failed = new FailedFiles();
+  const failedRows: CatalogEntryRow[] = [];
   const sameBytes = new KeyedQueue();
   const fetched = createFetchedRecord(parts, revisionId);
   let confirmed: Promise<void> | null = null;
@@ -73,6 +74,7 @@ export async function downloadUnresolved(
     } catch (error) {
       signal.throwIfAborted();
       failed.add(row.destination, error);
+      failedRows.push(row);
       await (confirmed ??= confirm());
       if (failed.isFull) throw failed.failure(what.entryCount, what.confirm === undefined);
     }
@@ -115,6 +117,7 @@ export async function downloadUnresolved(
         }
       },
     );
+    await takeFromElsewhere(failedRows, fetched, failed);
   } finally {
     fetched.write();
   }
@@ -125,16 +128,32 @@ export async function downloadUnresolved(
   return { entries, bytes };
 }
 
-/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
-function createFetchedRecord(
-  { database, catalogs, objects, clock, writer }: TaskParts,
-  revisionId: number,
-): {
+/** Forgets the files that failed and whose bytes upstream had in another place. */
+async function takeFromElsewhere(
+  rows: readonly CatalogEntryRow[],
+  fetched: FetchedRecord,
+  failed: FailedFiles,
+): Promise<void> {
+  for (const row of rows) {
+    const object = row.stated_blake3 === null ? null : await fetched.before(row.stated_blake3);
+    if (object === null) continue;
+    fetched.keep(row, object);
+    failed.forget(row.destination);
+  }
+}
+
+interface FetchedRecord {
   /** An object with these bytes that is in the store; `null` when there is none. */
   before(digest: string): Promise<KnownObject | null>;
   keep(row: CatalogEntryRow, object: KnownObject): void;
   write(): void;
-} {
+}
+
+/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
+function createFetchedRecord(
+  { database, catalogs, objects, clock, writer }: TaskParts,
+  revisionId: number,
+): FetchedRecord {
   let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
   const write = (): void => {
     const done = batch;

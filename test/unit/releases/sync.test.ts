@@ -224,6 +224,16 @@ describe('files that upstream does not have', () => {
     );
   });
 
+  test('are taken from another place that has the same bytes', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(['a', 'b', 'c'].map((name) => [name, name === 'c' ? 'other' : 'same']));
+    world.upstream.sent.set('a', null);
+    expect(await world.act('sync')).toMatchObject({
+      status: 'succeeded',
+      result: { entry_count: 3, downloaded_entries: 2 },
+    });
+  });
+
   test('are found behind one that upstream does not send', async () => {
     const world = await createWorld({ downloadConcurrency: 1 });
     world.upstream.files = new Map(['a', 'b', 'c', 'd'].map((name) => [name, `bytes of ${name}`]));
