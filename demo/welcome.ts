@@ -57,7 +57,9 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
   const page = (await read(`${serverUrl}/v1/resources?limit=1`)) as {
     items?: Array<{ destination: string }>;
   };
-  const path = (page.items?.[0]?.destination ?? '').split('/').map(encodeURIComponent).join('/');
+  const { destination = '' } = page.items?.[0] ?? {};
+  const path = destination.split('/').map(encodeURIComponent).join('/');
+  const fileUrl = `${serverUrl}/${options.cdnHost}/${releaseId}/${path}`;
   const slipway = slipwayCommand(options);
   const ctl = `${slipway} ctl`;
   const { demo } = options;
@@ -65,7 +67,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     exportLine(options),
     `curl -s '${serverUrl}/readyz?verbose'`,
     `curl -s '${serverUrl}/v1/distribution?limit=2'`,
-    `curl -s -r 0-99 -D - -o /dev/null '${serverUrl}/${options.cdnHost}/${releaseId}/${path}'`,
+    `curl -s -r 0-99 -D - -o /dev/null ${shellWord(fileUrl)}`,
     `${ctl} status`,
     `${ctl} tasks`,
     `${ctl} run sync --wait`,

@@ -144,7 +144,7 @@ export function createSlipwaySource({
     }
     const maxBytes = PAGE_MAX_BYTES + (offset === 0 ? ESCAPED_BYTES * (attested.server_info?.size ?? 0) : 0);
     const body = await readJson(answer, maxBytes, label);
-    return parse(pageSchema, body, `${label}/v1/distribution`);
+    return parse(pageSchema, body, placeOf(label, '/v1/distribution'));
   };
 
   const folder: NonNullable<AttestedSource['folderOf']> = ({ cdnHost }, { attested }) =>
@@ -194,6 +194,11 @@ export function createSlipwaySource({
   };
 }
 
+/** A path of a source, whose label may end in a slash. */
+function placeOf(label: string, path: string): string {
+  return `${label.replace(/\/$/, '')}${path}`;
+}
+
 function descriptionOf(page: Page, label: string): SourceDescription {
   const { server_info: document } = page;
   const serverInfo = document === undefined || document === null ? null : Buffer.from(document);
@@ -213,7 +218,7 @@ function wholeOf(
 }
 
 async function readState(answer: HttpAnswer, label: string): Promise<z.output<typeof stateSchema>> {
-  const path = `${label}/v1/release`;
+  const path = placeOf(label, '/v1/release');
   try {
     return parse(stateSchema, await readJson(answer, STATE_MAX_BYTES, path), path);
   } catch (error) {
@@ -236,7 +241,7 @@ function stateOf(
 
 function headerOf({ header }: Page, label: string): ManifestHeader {
   const problem = header === undefined ? 'it is missing' : headerProblem(header);
-  if (problem !== null) throw malformed(`${label}/v1/distribution: header: ${problem}`);
+  if (problem !== null) throw malformed(`${placeOf(label, '/v1/distribution')}: header: ${problem}`);
   return header as unknown as ManifestHeader;
 }
 

@@ -57,7 +57,7 @@ export interface RegistrySwitches {
   /** For how many requests a token is good. */
   readonly tokenUses?: number;
   readonly head?: 'answers' | 'is refused';
-  readonly ranges?: 'honoured' | 'ignored' | 'elsewhere' | 'refused';
+  readonly ranges?: 'honoured' | 'ignored' | 'elsewhere' | 'shorter' | 'refused' | 'not implemented';
   /** What its tags lead to. */
   readonly tags?: 'a manifest' | 'an index of one' | 'an index of two' | 'a Docker image' | 'an image';
 }
@@ -115,7 +115,8 @@ export async function startFakeRegistry(bundle: string): Promise<FakeRegistry> {
     const { bytes, digest, type } = found;
     const range = url.includes('/blobs/') ? rangeOf(request, switches, bytes.length) : null;
     if (range === 'refused') {
-      response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
+      const status = switches.ranges === 'refused' ? 416 : 501;
+      response.writeHead(status, { 'content-range': `bytes */${bytes.length}` }).end();
       return;
     }
     const part = range === null ? bytes : bytes.subarray(range.start, range.end);
@@ -244,9 +245,10 @@ function rangeOf(
 ): { readonly start: number; readonly end: number } | 'refused' | null {
   const match = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
   if (match === null || ranges === 'ignored') return null;
-  if (ranges === 'refused') return 'refused';
+  if (ranges === 'refused' || ranges === 'not implemented') return 'refused';
   const shift = ranges === 'elsewhere' ? 1 : 0;
-  return { start: Number(match[1]) + shift, end: Math.min(size, Number(match[2]) + 1 + shift) };
+  const less = ranges === 'shorter' ? 1 : 0;
+  return { start: Number(match[1]) + shift, end: Math.min(size, Number(match[2]) + 1 + shift) - less };
 }
 
 const OCI_MANIFEST = 'application/vnd.oci.image.manifest.v1+json';

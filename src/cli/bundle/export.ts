@@ -1,10 +1,9 @@
-import { lstat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { RELEASE_FILE } from '../../contract/formats/release-file-format.ts';
 import { STATIC_MIRROR_FILE } from '../../contract/formats/static-mirror-format.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
-import { fillFileDurably } from '../../platform/files/files.ts';
+import { fillFileDurably, requireReplaceable } from '../../platform/files/files.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
 import { planExport, type ExportPlan } from '../../mirror/bundle/export-plan.ts';
@@ -126,17 +125,6 @@ function intoFile(path: string): Output {
       async (file) => await run(async (bytes) => await file.writeFile(bytes)),
     );
   };
-}
-
-async function requireReplaceable(path: string): Promise<void> {
-  const found = await lstat(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-  if (found === null || found.isFile()) return;
-  throw new Error(
-    `${path} is not a regular file, so it is not replaced; name another file, or use -o - for a pipe or a device`,
-  );
 }
 
 /** A stream, which is waited for: the bytes belong to the writer again when the promise resolves. */

@@ -21,7 +21,7 @@ export const VERIFY_EXIT_MEANINGS: ReadonlyArray<readonly [string, string]> = [
   [String(VERIFY_EXITS.usage), 'wrong arguments'],
   [
     String(VERIFY_EXITS.incomplete),
-    'all that was checked is sound, but a localized release could not be compared with its base, or a mirror with --against, or a static mirror has an expired attestation, and no --against shows that its release is current',
+    'all that was checked is sound, but a localized release could not be compared with its base, or a mirror with --against, or a static mirror has an expired attestation, and no --against shows that its release is current, or its release.json is of another release',
   ],
   [
     String(VERIFY_EXITS.unchecked),

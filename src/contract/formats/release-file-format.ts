@@ -10,12 +10,17 @@ export const SERVER_INFO_FILE = 'server-info.json';
 /** The version that clients show. */
 export const APP_VERSION_PATTERN = /^[\x21-\x7e]{1,64}$/;
 
+/** The version of a manifest as the document can have it: it allows less. */
+export function releaseFileVersion(appVersion: string | null): string | null {
+  return appVersion !== null && APP_VERSION_PATTERN.test(appVersion) ? appVersion : null;
+}
+
 /** The members that come before the entries. */
 export interface ReleaseFileHead {
   readonly releaseId: ReleaseId;
   readonly appVersion: string | null;
-  /** Path of the server-info document below the root, or `null`. */
-  readonly serverInfo: string | null;
+  /** Path of the server-info document below the root, and its digest; or `null`. */
+  readonly serverInfo: { readonly path: string; readonly blake3: Blake3Hex } | null;
 }
 
 /** One file. */
@@ -40,9 +45,10 @@ export function renderReleaseFileHead({ releaseId, appVersion, serverInfo }: Rel
   const members = [
     ['release_id', releaseId],
     ['app_version', appVersion],
-    ['server_info', serverInfo],
+    ['server_info', serverInfo?.path],
+    ['server_info_blake3', serverInfo?.blake3],
   ].flatMap(([name, value]) =>
-    value === null ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)},\n`],
+    value === null || value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)},\n`],
   );
   return `{${members.join('')}"entries":[`;
 }

@@ -63,7 +63,9 @@ const OriginSchema = z.object({
       ),
     })
     .nullable()
-    .describe('Why the origin cannot be followed, from the second failed poll on. Null while it can.'),
+    .describe(
+      'Why the origin cannot be followed, from the second failed poll on, or the first without an answer in time. Null while it can.',
+    ),
   went_back: z
     .object({
       channel: ChannelSchema,

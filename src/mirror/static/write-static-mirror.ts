@@ -3,10 +3,10 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
-  APP_VERSION_PATTERN,
   RELEASE_FILE,
   RELEASE_FILE_END,
   renderReleaseFileEntry,
+  releaseFileVersion,
   renderReleaseFileHead,
 } from '../../contract/formats/release-file-format.ts';
 import {
@@ -98,9 +98,11 @@ async function writeReleaseFile(file: FileHandle, { index, release, serverInfo }
   const { app_version: appVersion = null } = index.header;
   let text = renderReleaseFileHead({
     releaseId: release.release_id,
-    // The document of an upstream allows less than a manifest.
-    appVersion: appVersion !== null && APP_VERSION_PATTERN.test(appVersion) ? appVersion : null,
-    serverInfo: serverInfo === null ? null : staticServerInfoPath(serverInfo.blake3),
+    appVersion: releaseFileVersion(appVersion),
+    serverInfo:
+      serverInfo === null
+        ? null
+        : { path: staticServerInfoPath(serverInfo.blake3), blake3: serverInfo.blake3 },
   });
   for (let at = 0; at < index.length; at += 1) {
     const [destination, blake3] = [index.destination(at), index.blake3(at)];

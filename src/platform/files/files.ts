@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { lstat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from './error-code.ts';
 import { noFailpoints, type Failpoints } from './failpoints.ts';
@@ -65,6 +65,22 @@ export async function fillFileDurably<T>(
   }
   await fsyncDirectory(directory);
   return filled;
+}
+
+/**
+ * Checks that a file that a user names may be replaced. A rename would replace a device or a link by a file.
+ *
+ * @throws Error when something else than a regular file is there; the file system error
+ */
+export async function requireReplaceable(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (found === null || found.isFile()) return;
+  throw new Error(
+    `${path} is not a regular file, so it is not replaced; name another file, or use -o - for a pipe or a device`,
+  );
 }
 
 /** Creates a directory in an existing one; does nothing when it exists. Throws the file system error. */

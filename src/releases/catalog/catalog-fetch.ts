@@ -135,9 +135,14 @@ async function importCatalog(
     }
     if (batch.length > 0) flush();
     if (entries === 0) {
+      const excluded = catalog.excluded?.() ?? 0;
+      const what =
+        excluded === 0
+          ? 'has no entries'
+          : `has no entries beside the ${excluded} that upstream.exclude leaves out`;
       throw new TaskError(
         'catalog_empty',
-        `the catalog of release ${catalog.releaseId} has no entries; the current release stays`,
+        `the catalog of release ${catalog.releaseId} ${what}; the current release stays`,
       );
     }
     for (const names of catalogs.caseConflicts(revisionId, CASE_CONFLICTS_LOGGED)) {

@@ -11,7 +11,7 @@ import { forEachConcurrently } from '../../platform/process/concurrently.ts';
 import { upstreamEntryOf, type CatalogEntryRow, type KnownObject } from '../records/entry-row.ts';
 import type { ObjectRegistry } from '../records/object-registry.ts';
 import type { ReleaseFailpoint } from '../jobs/release-failpoints.ts';
-import { FailedFiles, isOfOneFile } from './failed-files.ts';
+import { FailedFiles } from './failed-files.ts';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 
@@ -44,8 +44,8 @@ export interface DownloadRun {
 }
 
 /**
- * Fetches every entry of a revision that has no object yet and commits the objects. A file that upstream lacks or has with other
- * bytes does not keep the others from being fetched. The fetched objects stay recorded, so that the next attempt continues from there.
+ * Fetches every entry of a revision that has no object yet and commits the objects. A file that upstream lacks, has with other bytes or does
+ * not send does not keep the others from being fetched. The fetched objects stay recorded, so that the next attempt continues from there.
  *
  * @throws UpstreamError, the storage error, what `confirm` throws, or the signal's reason; TaskError that names the files that failed
  */
@@ -64,6 +64,7 @@ export async function downloadUnresolved(
   let received = 0;
   const noteWait = parts.waits.of(context);
   const failed = new FailedFiles();
+  const failedRows: CatalogEntryRow[] = [];
   const sameBytes = new KeyedQueue();
   const fetched = createFetchedRecord(parts, revisionId);
   let confirmed: Promise<void> | null = null;
@@ -71,9 +72,10 @@ export async function downloadUnresolved(
     try {
       await fetch(row, signal);
     } catch (error) {
-      if (!isOfOneFile(error)) throw error;
-      await (confirmed ??= confirm());
+      signal.throwIfAborted();
       failed.add(row.destination, error);
+      failedRows.push(row);
+      await (confirmed ??= confirm());
       if (failed.isFull) throw failed.failure(what.entryCount, what.confirm === undefined);
     }
   };
@@ -93,6 +95,7 @@ export async function downloadUnresolved(
         ),
     );
     fetched.keep(row, await commitDownloaded(parts, stagedPath, digests, context.taskId));
+    failed.fetched();
     entries += 1;
     bytes += digests.size;
   };
@@ -114,6 +117,7 @@ export async function downloadUnresolved(
         }
       },
     );
+    await takeFromElsewhere(failedRows, fetched, failed);
   } finally {
     fetched.write();
   }
@@ -124,16 +128,32 @@ export async function downloadUnresolved(
   return { entries, bytes };
 }
 
-/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
-function createFetchedRecord(
-  { database, catalogs, objects, clock, writer }: TaskParts,
-  revisionId: number,
-): {
+/** Forgets the files that failed and whose bytes upstream had in another place. */
+async function takeFromElsewhere(
+  rows: readonly CatalogEntryRow[],
+  fetched: FetchedRecord,
+  failed: FailedFiles,
+): Promise<void> {
+  for (const row of rows) {
+    const object = row.stated_blake3 === null ? null : await fetched.before(row.stated_blake3);
+    if (object === null) continue;
+    fetched.keep(row, object);
+    failed.forget(row.destination);
+  }
+}
+
+interface FetchedRecord {
   /** An object with these bytes that is in the store; `null` when there is none. */
   before(digest: string): Promise<KnownObject | null>;
   keep(row: CatalogEntryRow, object: KnownObject): void;
   write(): void;
-} {
+}
+
+/** Creates what notes the fetched objects of a revision in the database, a batch at a time. */
+function createFetchedRecord(
+  { database, catalogs, objects, clock, writer }: TaskParts,
+  revisionId: number,
+): FetchedRecord {
   let batch: { readonly row: CatalogEntryRow; readonly object: KnownObject }[] = [];
   const write = (): void => {
     const done = batch;

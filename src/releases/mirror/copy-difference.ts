@@ -82,17 +82,14 @@ export async function askDifference(
   }
 }
 
-/** An origin that has to make a difference can be too slow for that alone. */
-const FAILED_ANSWERS: ReadonlySet<string> = new Set([
-  'upstream_timeout',
-  'upstream_truncated',
-  'upstream_status',
-]);
-
-/** Whether all entries may be there where the difference is not. An origin that asks to wait is not asked again before. */
+/**
+ * Whether all entries may be there where the difference is not: an origin that has to make a difference can be too slow for that alone, and what
+ * is in front of it can refuse the parameter. An origin that asks to wait is not asked again before.
+ */
 function isOfDifference(error: unknown): boolean {
   if (error instanceof MirrorError) return error.code !== 'origin_not_distributable';
-  if (error instanceof UpstreamError) return FAILED_ANSWERS.has(error.code) && error.retryAfterMs === null;
+  if (error instanceof UpstreamError)
+    return error.code !== 'upstream_unreachable' && error.retryAfterMs === null;
   return error instanceof SnapshotFault;
 }
 

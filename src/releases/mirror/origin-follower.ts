@@ -74,6 +74,8 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
   let known: { readonly of: AttestedUpstream; readonly tag: string | null } | null = null;
   let followed: AttestedUpstream | undefined;
   const trouble = createFailedPolls(clock);
+  /** When the last poll began, Unix milliseconds. */
+  let began = clock.now();
   let nextPollAtMs = 0;
 
   const nextPoll = (waitMs: number): number => {
@@ -125,7 +127,7 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
         if (origin !== followed) trouble.end();
         followed = origin;
         if (origin === undefined) return IDLE_MS;
-        nextPollAtMs = clock.now();
+        began = nextPollAtMs = clock.now();
         reportTrouble(parts, trouble);
         await poll(origin, signal);
         return nextPoll(pollWaitMs(origin, parts.random()));
@@ -135,7 +137,7 @@ export function createOriginFollower(parts: ReleaseParts, upstream: UpstreamSour
       if (message !== trouble.message()) {
         logger.warn({ err: error }, `the origin cannot be followed: ${failureText(error, clock.now())}`);
       }
-      trouble.note(error);
+      trouble.note(error, Math.floor(began / 1000));
       const origin = upstream.current()?.attested;
       if (origin === undefined) return IDLE_MS;
       return nextPoll(pollWaitMs(origin, parts.random(), error));

@@ -1,7 +1,6 @@
 import { instant } from '../../domain/instant.ts';
 import { RENEWALS_PER_VALIDITY, type AttestationStatement } from '../../domain/verdict/attestation.ts';
 import type { Clock } from '../../platform/process/clock.ts';
-import { unixSeconds } from '../../platform/process/clock.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { MirrorError } from '../../mirror/mirror-error.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
@@ -28,9 +27,13 @@ export function describeTrouble({ since, code, servedUntil }: OriginTrouble, now
 /** The polls of an origin that fail in a row. */
 export interface FailedPolls {
   message(): string | null;
-  /** The trouble, from the second failed poll on: a single one can be a restart of the origin. */
+  /**
+   * The trouble, from the second failed poll on: a single one can be a restart of the origin. One that waited until its time was over has
+   * lasted for longer than a restart.
+   */
   trouble(): Pick<OriginTrouble, 'since' | 'code'> | null;
-  note(error: unknown): void;
+  /** @param beganAt when the poll began that failed, Unix seconds */
+  note(error: unknown, beganAt: number): void;
   /** Whether they have lasted for long since they began, or since they were reported last. */
   isLong(): boolean;
   reported(): void;
@@ -49,14 +52,14 @@ export function createFailedPolls(clock: Clock): FailedPolls {
   return {
     message: () => message,
     trouble: () => (polls < NOTED_POLLS ? null : { since, code }),
-    note: (error) => {
+    note: (error, beganAt) => {
       if (message === null) {
-        since = unixSeconds(clock);
+        since = beganAt;
         reportedMs = clock.monotonic();
       }
-      polls += 1;
       message = messageOf(error);
       code = error instanceof MirrorError || error instanceof UpstreamError ? error.code : null;
+      polls += code === 'upstream_timeout' ? NOTED_POLLS : 1;
     },
     isLong: () => message !== null && clock.monotonic() - reportedMs >= LONG_MS,
     reported: () => {

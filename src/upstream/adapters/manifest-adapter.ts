@@ -1,5 +1,6 @@
 import { APP_VERSION_PATTERN, RELEASE_FILE } from '../../contract/formats/release-file-format.ts';
 import { isRecord } from '../../domain/is-record.ts';
+import { isBlake3Hex } from '../../domain/release/digest.ts';
 import { encodePath } from '../../domain/release/encode-path.ts';
 import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import type { Clock } from '../../platform/process/clock.ts';
@@ -17,7 +18,7 @@ import { openHttpEntry } from '../http/http-entry.ts';
 import { headerOf } from '../http/http-failures.ts';
 import { createUpstreamHttpClient, type UpstreamHttpClient } from '../http/http-client.ts';
 import { fetchServerInfo, probeUrl } from '../http/http-documents.ts';
-import type { JsonMember } from '../catalog-readers/json-members.ts';
+import type { JsonMember } from '../../platform/json/json-members.ts';
 import type { ManifestConfiguration, UpstreamConfiguration } from '../upstream-config.ts';
 import { parseUpstreamLocation, quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';
 import {
@@ -32,6 +33,7 @@ interface ManifestHead {
   readonly releaseId: ReleaseId;
   readonly appVersion: string | null;
   readonly serverInfoUrl: string | null;
+  readonly serverInfoBlake3: string | null;
 }
 
 /**
@@ -142,7 +144,9 @@ async function readCatalog(reading: ManifestReading, etag: string | null): Promi
   }
   const head = parseHead(values, label, rules);
   const serverInfo =
-    head.serverInfoUrl === null ? null : await fetchServerInfo(client, head.serverInfoUrl, signal);
+    head.serverInfoUrl === null
+      ? null
+      : await fetchServerInfo(client, head.serverInfoUrl, signal, head.serverInfoBlake3);
   const fingerprint = createFingerprint();
   return {
     releaseId: head.releaseId,
@@ -196,7 +200,7 @@ function readEntry(member: JsonMember, index: number, reading: ManifestReading):
   return parseManifestEntry(member.value, `${label}: entries[${index}]`, rules);
 }
 
-const HEAD_KEYS = new Set(['release_id', 'app_version', 'server_info']);
+const HEAD_KEYS = new Set(['release_id', 'app_version', 'server_info', 'server_info_blake3']);
 
 function parseHead(values: ReadonlyMap<string, unknown>, label: string, rules: ManifestRules): ManifestHead {
   const releaseIdText = values.get('release_id');
@@ -215,7 +219,11 @@ function parseHead(values: ReadonlyMap<string, unknown>, label: string, rules: M
     throw invalidEntry(`${label}: server_info`, 'it must be a URL or a path below the root');
   }
   const serverInfoUrl = serverInfo === null ? null : resolveUrl(serverInfo, `${label}: server_info`, rules);
-  return { releaseId: releaseId.value, appVersion, serverInfoUrl };
+  const serverInfoBlake3 = values.get('server_info_blake3') ?? null;
+  if (serverInfoBlake3 !== null && (typeof serverInfoBlake3 !== 'string' || !isBlake3Hex(serverInfoBlake3))) {
+    throw invalidEntry(`${label}: server_info_blake3`, 'it must be 64 lower-case hexadecimal digits');
+  }
+  return { releaseId: releaseId.value, appVersion, serverInfoUrl, serverInfoBlake3 };
 }
 
 function parseManifestEntry(value: unknown, where: string, rules: ManifestRules): UpstreamEntry {

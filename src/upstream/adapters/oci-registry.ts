@@ -11,7 +11,7 @@ import { createWholeBlobs, type OpenedBlob } from '../../mirror/bundle/whole-blo
 import { openBundle, type Bundle } from '../../mirror/bundle/open-bundle.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
 import { headerOf } from '../http/http-failures.ts';
-import { PAST_CACHES, type UpstreamAnswer } from '../http/http-client.ts';
+import { PAST_CACHES, RANGE_REFUSALS, type UpstreamAnswer } from '../http/http-client.ts';
 import type { RegistryAccess } from './oci-access.ts';
 import { ANY_MANIFEST, leadOf } from './oci-manifests.ts';
 
@@ -93,8 +93,9 @@ async function openBlob(
   const headers = pastCaches ? PAST_CACHES : {};
   if (start > 0 || end < blob.size) {
     const range = { ...headers, range: `bytes=${start}-${end - 1}` };
-    const answer = await access.send({ ...request, headers: range, accept: [200, 206, 416] }, signal);
-    const isAsked = answer.status === 206 && rangeStart(answer) === start;
+    const accept = [200, 206, ...RANGE_REFUSALS];
+    const answer = await access.send({ ...request, headers: range, accept }, signal);
+    const isAsked = answer.status === 206 && holdsRange(answer, start, end);
     if (answer.status === 200 || isAsked) return openedBlob(answer, blob, label);
     answer.discard();
   }
@@ -197,10 +198,10 @@ function readerOf({ bytes, digest }: FetchedManifest, blobs: BlobReader): BlobRe
   };
 }
 
-/** The first byte of a range answer; `null` when it does not say. */
-function rangeStart(answer: UpstreamAnswer): number | null {
-  const match = /^bytes (\d{1,16})-/.exec(headerOf(answer.headers, 'content-range') ?? '');
-  return match === null ? null : Number(match[1]);
+/** Whether a range answer begins with the bytes `[start, end)`. */
+function holdsRange(answer: UpstreamAnswer, start: number, end: number): boolean {
+  const match = /^bytes (\d{1,16})-(\d{1,16})\//.exec(headerOf(answer.headers, 'content-range') ?? '');
+  return match !== null && Number(match[1]) === start && Number(match[2]) >= end - 1;
 }
 
 /** Reads a whole answer. Throws BundleError when it has more bytes than allowed. */

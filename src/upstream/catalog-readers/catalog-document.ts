@@ -1,5 +1,5 @@
-import { JsonMemberError } from './json-byte-source.ts';
-import { readJsonMembers, type JsonMember } from './json-members.ts';
+import { JsonMemberError } from '../../platform/json/json-byte-source.ts';
+import { readJsonMembers, type JsonMember } from '../../platform/json/json-members.ts';
 import { UpstreamError } from '../upstream.ts';
 
 /** Longest single element of a catalog; a pack lists the thousands of bundles inside it. */

@@ -7,23 +7,6 @@ import {
   createInflate,
   createZstdDecompress,
 } from 'node:zlib';
-import type { IncomingHttpHeaders } from 'node:http';
-
-/**
- * Values of `Content-Encoding` that change no byte. Object stores send back what somebody stored with an object: character
- * sets, transfer encodings of mail, the framing of an upload.
- */
-const PLAIN: ReadonlySet<string> = new Set([
-  '',
-  'identity',
-  'none',
-  'binary',
-  '7bit',
-  '8bit',
-  'utf-8',
-  'utf8',
-  'aws-chunked',
-]);
 
 /** Largest window of zstd over HTTP, as a power of two. Source: RFC 9659, section 3. */
 const ZSTD_WINDOW_LOG = 23;
@@ -35,21 +18,6 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
   ['br', createBrotliDecompress],
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
-
-/**
- * The content coding of an answer.
- *
- * @returns its names in lower case, or `null` when none of them changes a byte
- */
-export function contentCodingOf(headers: IncomingHttpHeaders): string | null {
-  const names = [headers['content-encoding'] ?? []]
-    .flat()
-    .join(',')
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => !PLAIN.has(name));
-  return names.length === 0 ? null : names.join(', ');
-}
 
 export function canDecode(coding: string): boolean {
   return DECODERS.has(coding);

@@ -227,6 +227,7 @@ async function receiveInto(
     await part.restart();
   }
   const { validator } = part.held;
+  const isContinued = part.length > 0;
   const body = await adapter.open(entry, { start: part.length, validator, pastCaches }, signal);
   const pending: Uint8Array[] = [];
   let pendingBytes = 0;
@@ -243,13 +244,14 @@ async function receiveInto(
   const begin = async (): Promise<void> => {
     begun = true;
     checkTotal(entry, body.totalSize, maxFileBytes);
+    const isByDigest = isContinued && (validator === null || body.start !== part.length);
     if (body.start !== part.length) {
       if (body.start !== 0)
         throw new Error(`a body begins at ${body.start} although ${part.length} was requested`);
       onBytes(-part.length);
       await part.restart();
     }
-    await part.begin(heldOf(body, entry), body.totalSize ?? entry.size);
+    await part.begin(heldOf(body, entry, isByDigest), body.totalSize ?? entry.size);
   };
   try {
     for await (const chunk of body.chunks) {
@@ -274,11 +276,17 @@ async function receiveInto(
   return body.coding;
 }
 
-function heldOf({ validator, coding }: UpstreamBody, entry: UpstreamEntry): HeldBytes {
-  // Without a validator, the digest decides whether the pieces fit together.
+/**
+ * What is held of a file from now on. Where a digest is stated, it decides whether the pieces fit together.
+ *
+ * @param isByDigest whether the pieces are of no one validator, or its condition was not met: servers behind one name can each have
+ *   validators of their own
+ */
+function heldOf({ validator, coding }: UpstreamBody, entry: UpstreamEntry, isByDigest: boolean): HeldBytes {
+  const isStated = statesDigest(entry);
   return {
-    validator,
-    isResumable: coding?.isDecoded !== true && (validator !== null || statesDigest(entry)),
+    validator: isStated && isByDigest ? null : validator,
+    isResumable: coding?.isDecoded !== true && (validator !== null || isStated),
   };
 }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../platform/process/clock.ts';
 import { failureOfStatus, failureOfTransport, headerOf } from './http-failures.ts';
-import { contentCodingOf } from './content-codings.ts';
+import { contentCodingOf } from '../../platform/http/content-coding.ts';
 import { createGuardedConnector } from './guarded-connector.ts';
 import type { UpstreamConfiguration } from '../upstream-config.ts';
 import { quoteText, redactUrl, type UpstreamLocation } from '../upstream-location.ts';
@@ -15,9 +15,12 @@ const MAX_REDIRECTS = 5;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Makes caches in between ask the origin. Source: RFC 9111, section 5.2.1.4. */
 export const PAST_CACHES = { 'cache-control': 'no-cache' } as const;
+/** How servers refuse a range, or the condition for it: the whole file may be there. */
+export const RANGE_REFUSALS: readonly number[] = [400, 405, 412, 416, 501];
 /** Bytes that are read of the body of a failure. */
 const EXPLANATION_BYTES = 16 * 1024;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const ABSENCES = new Set([403, 404, 410]);
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'HEAD';
@@ -137,8 +140,7 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
           checkCoding(asked, answer);
           return answer;
         }
-        // No condition was sent, so a cache in between answers with what it knows of another request.
-        if (status === 304 && !pastCaches) {
+        if (!pastCaches && isOfCache(status, headers)) {
           pastCaches = true;
           answer.discard();
           continue;
@@ -155,6 +157,14 @@ export function createUpstreamHttpClient(options: UpstreamHttpOptions): Upstream
       await agent.destroy();
     },
   };
+}
+
+/**
+ * Whether a cache in between answers with what upstream need not say now: "not modified" although no condition was sent, or that there is
+ * nothing, from its memory. Source: RFC 9111, section 5.1: an answer with `Age` does not come from the origin.
+ */
+function isOfCache(status: number, headers: IncomingHttpHeaders): boolean {
+  return status === 304 || (ABSENCES.has(status) && headerOf(headers, 'age') !== null);
 }
 
 /** @throws UpstreamError for a coding that the request did not ask for, unless its sender handles it */

@@ -1,13 +1,15 @@
 import { isRecord } from '../../domain/is-record.ts';
 import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { parseSmallJson, readSmallDocument } from '../catalog-readers/catalog-document.ts';
-import type { UpstreamHttpClient } from './http-client.ts';
+import { blake3Hex } from '../../platform/hashing/blake3.ts';
+import { PAST_CACHES, type UpstreamHttpClient } from './http-client.ts';
 import { redactUrl } from '../upstream-location.ts';
 import { UpstreamError, type UpstreamHealth } from '../upstream.ts';
 
 /**
  * Fetches a server-info document.
  *
+ * @param stated its digest, where the catalog states one; other bytes are asked for again past caches
  * @returns its bytes as sent, known to be a JSON object
  * @throws UpstreamError
  */
@@ -15,10 +17,22 @@ export async function fetchServerInfo(
   client: UpstreamHttpClient,
   url: string,
   signal: AbortSignal,
+  stated: string | null = null,
 ): Promise<Buffer> {
-  const answer = await client.send({ method: 'GET', url, accept: [200] }, signal);
   const label = redactUrl(url);
-  const bytes = await readSmallDocument(answer.chunks(), label, SERVER_INFO_MAX_BYTES);
+  const get = async (headers: Readonly<Record<string, string>>): Promise<Buffer> => {
+    const answer = await client.send({ method: 'GET', url, headers, accept: [200] }, signal);
+    return await readSmallDocument(answer.chunks(), label, SERVER_INFO_MAX_BYTES);
+  };
+  const isStated = (bytes: Buffer): boolean => stated === null || blake3Hex(bytes) === stated;
+  const first = await get({});
+  const bytes = isStated(first) ? first : await get(PAST_CACHES);
+  if (!isStated(bytes)) {
+    throw new UpstreamError(
+      'digest_mismatch',
+      `${label}: the catalog states blake3 ${stated}, the bytes have ${blake3Hex(bytes)}; a cache in between may hold an old copy`,
+    );
+  }
   checkServerInfo(bytes, label);
   return bytes;
 }

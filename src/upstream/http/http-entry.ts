@@ -1,5 +1,5 @@
 import { canDecode, decodeBody, isDecoderEnd, isDecoderError } from './content-codings.ts';
-import { PAST_CACHES, type UpstreamAnswer, type UpstreamHttpClient } from './http-client.ts';
+import { PAST_CACHES, RANGE_REFUSALS, type UpstreamAnswer, type UpstreamHttpClient } from './http-client.ts';
 import { headerOf } from './http-failures.ts';
 import { quoteText, redactUrl } from '../upstream-location.ts';
 import {
@@ -20,8 +20,8 @@ const CONTENT_RANGE = /^bytes ([0-9]{1,16})-([0-9]{1,16})\/(?:([0-9]{1,16})|\*)$
  * Opens the bytes of an entry over HTTP, from an offset where upstream still has the same file.
  *
  * A range is asked for with `If-Range` where there is a strong validator. Without one, it is only asked for where a stated digest
- * tells whether the pieces fit together. Every answer that does not fit the range (416, another start, another total) is dropped
- * and the whole file is asked for instead.
+ * tells whether the pieces fit together. A server may answer with less than the range, which is then a beginning of it. Where the answer does not
+ * fit the range (another start, another total), or refuses it, the whole file is asked for instead.
  *
  * @param url absolute URL of the file
  * @throws UpstreamError
@@ -37,29 +37,32 @@ export async function openHttpEntry(
     headers: Readonly<Record<string, string>>,
     accept: readonly number[],
   ): Promise<UpstreamAnswer> => {
-    const answer = await client.send(
-      {
-        method: 'GET',
-        url,
-        headers: { ...headers, ...(pastCaches ? PAST_CACHES : {}) },
-        accept: [...accept, 403],
-        takesAnyCoding: true,
-      },
-      signal,
-    );
-    if (answer.status !== 403) return answer;
-    answer.discard();
-    throw forbiddenFile(answer.url);
+    const all = { ...headers, ...(pastCaches ? PAST_CACHES : {}) };
+    try {
+      return await client.send({ method: 'GET', url, headers: all, accept, takesAnyCoding: true }, signal);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.code === 'upstream_closed') throw forbiddenFile(url);
+      throw error;
+    }
   };
   if (start > 0 && (validator !== null || statesDigest(entry))) {
     const condition = validator === null ? {} : { 'if-range': validator };
-    const part = await ask({ range: `bytes=${start}-`, ...condition }, [200, 206, 416]);
-    if (part.status === 200) return wholeBody(part, entry);
+    const part = await ask({ range: `bytes=${start}-`, ...condition }, [200, 206, ...RANGE_REFUSALS]);
+    if (part.status === 200) return wholeBody(part, entry, pastCaches);
     const body = part.status === 206 ? partialBody(part, start, entry.size) : null;
     if (body !== null) return body;
     part.discard();
   }
-  return wholeBody(await ask({}, [200]), entry);
+  // Some servers answer with a range that nobody asked for, and some proxies with 203: what was asked for is in both.
+  const whole = await ask({}, [200, 203, 206]);
+  if (whole.status !== 206) return wholeBody(whole, entry, pastCaches);
+  const body = partialBody(whole, 0, entry.size);
+  if (body !== null) return body;
+  whole.discard();
+  throw new UpstreamError(
+    'upstream_status',
+    `${redactUrl(url)} answered with another range (status 206) than the whole file, which was requested`,
+  );
 }
 
 /** A server that hides what it has not answers 403 for a single file. It says nothing of the others. */
@@ -84,9 +87,10 @@ function strongValidator(answer: UpstreamAnswer): string | null {
   return Date.parse(date) - Date.parse(modified) >= STRONG_DATE_AGE_MS ? modified : null;
 }
 
-function wholeBody(answer: UpstreamAnswer, entry: UpstreamEntry): UpstreamBody {
+function wholeBody(answer: UpstreamAnswer, entry: UpstreamEntry, isRepeated: boolean): UpstreamBody {
   const { coding, contentLength } = answer;
-  if (coding !== null && !isStoredAsListed(answer, entry)) return decodedBody(answer, entry, coding);
+  if (coding !== null && !isStoredAsListed(answer, entry, isRepeated))
+    return decodedBody(answer, entry, coding);
   return {
     start: 0,
     totalSize: contentLength,
@@ -98,11 +102,17 @@ function wholeBody(answer: UpstreamAnswer, entry: UpstreamEntry): UpstreamBody {
 
 /**
  * Whether the bytes on the wire are those that the catalog lists, whatever their coding is called. Object stores name the coding in
- * which somebody stored a file, and the catalog lists that file.
+ * which somebody stored a file, and the catalog lists that file. Without a length, the bytes are decoded first, and taken as they are when
+ * they were wrong.
  */
-function isStoredAsListed({ coding, contentLength }: UpstreamAnswer, entry: UpstreamEntry): boolean {
+function isStoredAsListed(
+  { coding, contentLength }: UpstreamAnswer,
+  entry: UpstreamEntry,
+  isRepeated: boolean,
+): boolean {
   if (coding === null) return true;
-  return isProven(entry) && (contentLength === entry.size || !canDecode(coding));
+  if (!isProven(entry)) return false;
+  return contentLength === entry.size || !canDecode(coding) || (contentLength === null && isRepeated);
 }
 
 /** Whether the catalog states enough to tell whether decoded bytes are those of the file. */
@@ -181,8 +191,7 @@ function partialBody(answer: UpstreamAnswer, start: number, size: number | null)
   const [, first, last, total] = match;
   const totalSize = total === undefined ? null : Number(total);
   if (Number(first) !== start || Number(last) < start) return null;
-  if (totalSize !== null && (Number(last) !== totalSize - 1 || (size !== null && totalSize !== size)))
-    return null;
+  if (totalSize !== null && (Number(last) >= totalSize || (size !== null && totalSize !== size))) return null;
   // A part of an encoded file would be taken for a part of the file; only the same total says that it is one.
   if (answer.coding !== null && (totalSize === null || size === null)) return null;
   return {

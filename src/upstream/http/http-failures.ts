@@ -16,6 +16,12 @@ const TRUNCATION_CODES = new Set([
   'HPE_INVALID_EOF_STATE',
 ]);
 
+const MALFORMED_CODES = new Set([
+  'HTTPParserError',
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
+
 /** The first value of a response header, or `null`. */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
   const value = headers[name];
@@ -48,7 +54,8 @@ export function failureOfStatus(
       { retryable: true },
     );
   }
-  if (status === 429 || status === 503) {
+  // Some limits of requests are told with 403, and then with the time to wait.
+  if (status === 429 || status === 503 || (status === 403 && retryAfterMs !== null)) {
     return new UpstreamError('upstream_throttled', `${shown} asks to retry later (status ${status})`, {
       retryable: true,
       retryAfterMs,
@@ -67,7 +74,8 @@ export function failureOfStatus(
         'if that lasts, check the credentials in the upstream URL and its access rules',
     );
   }
-  const retryable = status >= 500;
+  // Too Early, and Misdirected Request: the same request can be answered on another connection.
+  const retryable = status >= 500 || status === 425 || status === 421;
   const hint = status === 401 ? ': check the credentials in the upstream URL' : '';
   return new UpstreamError('upstream_status', `${shown} answered with status ${status}${hint}`, {
     retryable,
@@ -97,10 +105,16 @@ export function failureOfTransport(error: unknown, url: string, inBody: boolean)
       cause: error,
     });
   }
-  return new UpstreamError('upstream_unreachable', `${shown} cannot be reached (${code})`, {
+  const what = isMalformed(code) ? 'sent no valid HTTP answer' : 'cannot be reached';
+  return new UpstreamError('upstream_unreachable', `${shown} ${what} (${code})`, {
     retryable: true,
     cause: error,
   });
+}
+
+/** Whether something answered, and it was not HTTP as it should be. */
+function isMalformed(code: string): boolean {
+  return code.startsWith('HPE_') || MALFORMED_CODES.has(code);
 }
 
 function codeOf(error: unknown): string {

@@ -6,8 +6,10 @@ import { countText } from '../../domain/count-text.ts';
 import { SERVER_INFO_MAX_BYTES } from '../../domain/release/server-info-document.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 import { messageOf } from '../../platform/errors.ts';
+import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { mkdtemp, open, rm } from '../../platform/files/file-changes.ts';
-import { fillFileDurably } from '../../platform/files/files.ts';
+import { fillFileDurably, requireReplaceable } from '../../platform/files/files.ts';
+import { blake3Hex } from '../../platform/hashing/blake3.ts';
 import { createHashPool } from '../../platform/hashing/hash-pool.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { usageError } from '../../platform/terminal/usage-error.ts';
@@ -52,18 +54,30 @@ export async function runManifest(argv: readonly string[], io: ManifestIo): Prom
     (output === null ? io.stderr : io.stdout).write(describe(written, output));
     return MANIFEST_EXITS.ok;
   } catch (error) {
-    io.stderr.write(`slipway manifest: ${io.signal.aborted ? 'interrupted' : messageOf(error)}\n`);
+    io.stderr.write(
+      `slipway manifest: ${io.signal.aborted ? 'interrupted' : reasonOf(error, options.value)}\n`,
+    );
     return MANIFEST_EXITS.failed;
   } finally {
     io.progress.end();
   }
 }
 
+function reasonOf(error: unknown, { output }: ManifestOptions): string {
+  if (!NO_SPACE.has(errorCode(error))) return messageOf(error);
+  return output === null
+    ? 'standard output, or the folder for temporary files (TMPDIR), is full; free space there'
+    : `${output} was not written: its disk is full; free space there, or name a file on another disk with -o`;
+}
+
 async function writeInto(options: ManifestOptions, io: ManifestIo): Promise<WrittenReleaseFile> {
   const { output } = options;
   const root = await resolveTreeRoot(options.directory, 'the folder');
-  if (output !== null)
+  if (output !== null) {
+    await realPlace(output);
+    await requireReplaceable(output);
     return await fillFileDurably(output, async (file) => await writeTree(file, root, options, io));
+  }
   // The id is known at the end and stands at the beginning.
   const folder = await mkdtemp(join(tmpdir(), 'slipway-manifest-'));
   try {
@@ -86,8 +100,10 @@ async function writeTree(
   { output, releaseId, appVersion, update }: ManifestOptions,
   { progress, clock, signal }: ManifestIo,
 ): Promise<WrittenReleaseFile> {
-  const serverInfo = await readOptional(join(root, SERVER_INFO_FILE), SERVER_INFO_MAX_BYTES);
-  if (serverInfo !== null) checkServerInfo(serverInfo, SERVER_INFO_FILE);
+  const bytes = await readOptional(join(root, SERVER_INFO_FILE), SERVER_INFO_MAX_BYTES);
+  if (bytes !== null) checkServerInfo(bytes, SERVER_INFO_FILE);
+  // Its digest changes the document, in which alone a daemon looks for changes.
+  const serverInfo = bytes === null ? null : { path: SERVER_INFO_FILE, blake3: blake3Hex(bytes) };
   const left = new Set([RELEASE_FILE, SERVER_INFO_FILE]);
   if (output !== null) left.add(relative(root, await realPlace(output)));
   const older = update && output !== null ? await openOptional(output) : null;
@@ -97,7 +113,7 @@ async function writeTree(
     return await writeReleaseFile(file, {
       root,
       left,
-      head: { releaseId, appVersion, serverInfo: serverInfo === null ? null : SERVER_INFO_FILE },
+      head: { releaseId, appVersion, serverInfo },
       known,
       pool,
       now: () => clock.now(),

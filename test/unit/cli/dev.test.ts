@@ -313,10 +313,10 @@ describe('a localized release that does not follow', () => {
 });
 
 describe('the welcome of slipway dev', () => {
-  it('proposes no report of a parse where the texts of no release are parsed', async () => {
+  it('proposes commands that a shell takes, and no report of a parse where the texts of no release are parsed', async () => {
     const server = createHttpServer((_request, response) => {
       response.setHeader('content-type', 'application/json');
-      response.end('{"items":[{"destination":"a"}]}');
+      response.end('{"items":[{"destination":"it\'s"}]}');
     }).listen(0, '127.0.0.1');
     onTestFinished(() => {
       server.close();
@@ -338,5 +338,7 @@ describe('the welcome of slipway dev', () => {
     const edge = await welcome(true);
     expect(edge).toContain('run sync --wait');
     expect(edge).not.toMatch(/parse\.|translations/);
+    // A shell reads the line as one URL.
+    expect(edge).toContain(String.raw`/r1/it'\''s'`);
   });
 });

@@ -70,6 +70,38 @@ async function verify(
   return { code, out, report: JSON.parse(json.out) as MirrorReport };
 }
 
+describe('slipway verify --url of a static mirror', () => {
+  it.each<[string, (text: string) => string | null, string]>([
+    ['is missing', () => null, 'release.json answered 404'],
+    ['has another size', (text) => text.replace('"size":3,', '"size":4,'), 'does not say what was signed'],
+    ['leads elsewhere', (text) => text.replace('-c.bin"', '-d.bin"'), 'does not say what was signed'],
+    ['lacks a file', (text) => text.replace(/^.*empty\.bin.*$\n/m, ''), 'does not say what was signed'],
+    [
+      'has another document',
+      (text) => text.replace('server-info/', 'other/'),
+      'does not say what was signed',
+    ],
+    [
+      'has another version',
+      (text) => text.replace('"entries":[', '"app_version":"9",\n"entries":['),
+      'does not say',
+    ],
+    ['is a page', () => '<html>', 'release.json: the document must be a JSON object'],
+  ])('finds that release.json, which nobody signs, %s', async (_case, change, message) => {
+    await store.publish({
+      official: await store.addRelease({ releaseId: 'r1', files: FILES, document: DOCUMENT }),
+    });
+    await exportFiles('r1');
+    const files = await filesIn(mirror);
+    const text = change(String(files.get('release.json')));
+    if (text === null) files.delete('release.json');
+    else files.set('release.json', Buffer.from(text));
+    const { code, out } = await verify((await serve({ files })).url);
+    expect(code).toBe(1);
+    expect(out).toContain(message);
+  });
+});
+
 describe('slipway export --format files', () => {
   it('writes a mirror that any web server serves, which verify and an upstream of kind manifest read', async () => {
     const attested = await store.addRelease({ releaseId: 'r1', files: FILES, document: DOCUMENT });
@@ -131,10 +163,16 @@ describe('slipway export --format files', () => {
       if (path !== 'mirror.json' && path !== 'release.json') expect(after.get(path)).toEqual(bytes);
     }
     // Readers of the older pointers, such as a cache, find all of its files.
-    const server = await serve({
-      files: new Map([...after, ['mirror.json', before.get('mirror.json') ?? Buffer.alloc(0)]]),
-    });
+    const readers = async (...pointers: readonly string[]): Promise<UpstreamServer> =>
+      await serve({
+        files: new Map([...after, ...[...before].filter(([path]) => pointers.includes(path))]),
+      });
+    const server = await readers('mirror.json', 'release.json');
     expect(await verify(server.url)).toMatchObject({ code: 0, report: { releases: [{ release_id: 'r1' }] } });
+    // The pointers are uploaded one after the other.
+    const between = await verify((await readers('mirror.json')).url);
+    expect(between).toMatchObject({ code: 3, report: { releases: [{ release_id: 'r1', damaged: 0 }] } });
+    expect(between.out).toContain('release.json leads to sound files: it is of release r2');
     expect(await verify((await serveMirror()).url)).toMatchObject({
       code: 0,
       report: { releases: [{ release_id: 'r2' }] },

@@ -465,6 +465,19 @@ describe('the follower of an origin', () => {
     expect(trouble()).toBeNull();
   });
 
+  test('an origin that does not answer is in trouble from the first look on, since its beginning', async () => {
+    const { clock, trouble } = follow({
+      look: async () => {
+        await clock.sleep(30_000);
+        throw new UpstreamError('upstream_timeout', 'no answer in time', { retryable: true });
+      },
+    });
+    await clock.advance(29_000);
+    expect(trouble()).toBeNull();
+    await clock.advance(1500);
+    expect(trouble()).toEqual({ since: ISSUED, code: 'upstream_timeout' });
+  });
+
   test('an origin that says that nothing has changed after its attestation has expired is in trouble', async () => {
     const { clock, trouble, lines } = follow({ look: async () => await Promise.resolve(null) });
     const validMs = (sampleStatement().expires_at - ISSUED) * 1000;
@@ -857,6 +870,11 @@ describe('a release that is made of what differs from one that is here', () => {
   test('is read page by page when the origin fails to tell the difference, and not when it asks to wait', async () => {
     const slow = new UpstreamError('upstream_timeout', 'no answer in time', { retryable: true });
     expect(await copyNext({ failure: slow })).toEqual({ asked: 1, locators: null });
+    // A firewall in front of the origin can refuse the parameter.
+    for (const code of ['upstream_closed', 'upstream_not_found', 'upstream_throttled'] as const)
+      expect(await copyNext({ failure: new UpstreamError(code, 'refused') })).toMatchObject({
+        locators: null,
+      });
     const busy = new UpstreamError('upstream_status', 'status 503', { retryable: true, retryAfterMs: 5000 });
     await expect(copyNext({ failure: busy })).rejects.toBe(busy);
     const gone = new UpstreamError('upstream_unreachable', 'refused', { retryable: true });

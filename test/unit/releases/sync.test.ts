@@ -225,6 +225,48 @@ describe('files that upstream does not have', () => {
     );
   });
 
+  test('are taken from another place that has the same bytes', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(['a', 'b', 'c'].map((name) => [name, name === 'c' ? 'other' : 'same']));
+    world.upstream.sent.set('a', null);
+    expect(await world.act('sync')).toMatchObject({
+      status: 'succeeded',
+      result: { entry_count: 3, downloaded_entries: 2 },
+    });
+  });
+
+  test('are found behind one that upstream does not send', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(['a', 'b', 'c', 'd'].map((name) => [name, `bytes of ${name}`]));
+    world.upstream.sent.set('c', null);
+    world.upstream.onOpen = (destination) => {
+      if (destination === 'b' && world.upstream.opened.length === 2)
+        throw new UpstreamError('upstream_status', 'b answered with status 500', { retryable: true });
+    };
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'upstream_status',
+      failure_reason: expect.stringContaining('2 of 4 files could not be fetched ("b", "c")') as string,
+    });
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'upstream_not_found',
+      failure_reason: expect.stringContaining('1 of 4 files is missing upstream ("c")') as string,
+    });
+    expect(world.upstream.opened).toEqual(['a', 'b', 'c', 'd', 'b', 'c']);
+  });
+
+  test('are not looked for at a server that answers each request with a failure', async () => {
+    const world = await createWorld({ downloadConcurrency: 1 });
+    world.upstream.files = new Map(Array.from({ length: 30 }, (_, at) => [`file-${at}`, `bytes ${at}`]));
+    world.upstream.onOpen = () => {
+      throw new UpstreamError('upstream_status', 'it answered with status 401');
+    };
+    expect(await world.act('sync')).toMatchObject({
+      failure_code: 'upstream_status',
+      failure_reason: 'it answered with status 401',
+    });
+    expect(world.upstream.opened.length).toBeLessThan(10);
+  });
+
   test('end the run once there are a thousand of them', async () => {
     const world = await createWorld({ downloadConcurrency: 1 });
     world.upstream.files = new Map(Array.from({ length: 1050 }, (_, at) => [`file-${at}`, 'bytes']));
@@ -282,6 +324,9 @@ test('files that are left out on purpose are counted in the result and in the at
   world.upstream.excludedCount = 0;
   expect((await world.act('sync')).result).toMatchObject({ release_id: '1.0' });
   expect(world.attested().official).not.toHaveProperty('excluded_count');
+  world.upstream.files.clear();
+  world.upstream.excludedCount = 3;
+  expect((await world.act('sync')).failure_reason).toContain('the 3 that upstream.exclude leaves out');
 });
 
 describe('an upstream that publishes another catalog while files are fetched', () => {

@@ -7,8 +7,8 @@ import {
   tableCatalogReader,
 } from '../../../src/upstream/catalog-readers/known-readers.ts';
 import type { CatalogFile, CatalogReader } from '../../../src/upstream/catalog-readers/catalog-reader.ts';
-import { JsonMemberError } from '../../../src/upstream/catalog-readers/json-byte-source.ts';
-import { readJsonMembers, type JsonMember } from '../../../src/upstream/catalog-readers/json-members.ts';
+import { JsonMemberError } from '../../../src/platform/json/json-byte-source.ts';
+import { readJsonMembers, type JsonMember } from '../../../src/platform/json/json-members.ts';
 import { UpstreamError } from '../../../src/upstream/upstream.ts';
 import { collect } from '../../support/collect.ts';
 import {

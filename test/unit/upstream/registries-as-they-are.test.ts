@@ -110,7 +110,9 @@ describe('a registry as it is', () => {
     ['has no HEAD and wants a token', { head: 'is refused', access: 'bearer' }],
     ['ignores ranges', { ranges: 'ignored' }],
     ['answers another range', { ranges: 'elsewhere' }],
+    ['answers with less than a range', { ranges: 'shorter' }],
     ['refuses ranges', { ranges: 'refused' }],
+    ['has no ranges', { ranges: 'not implemented' }],
     ['whose tag leads to an index of one manifest', { tags: 'an index of one' }],
     [
       'everything at once',

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { renderReleaseFileEntry } from '../../../src/contract/formats/release-file-format.ts';
@@ -89,6 +89,43 @@ describe('slipway manifest', () => {
       new Map([...files].map(([name, bytes]) => [name, blake3Hex(bytes)])),
     );
     for (const entry of entries) expect(await readBody(adapter, entry)).toEqual(files.get(entry.destination));
+  });
+
+  it('tells a daemon of another server-info document, which then takes no other', async () => {
+    const { root } = await makeTree();
+    const describe = async (document: string): Promise<Buffer> => {
+      await put(root, 'server-info.json', document);
+      expect((await manifest(root, '--update')).code).toBe(0);
+      return await readFile(join(root, 'release.json'));
+    };
+    const [first, second] = [await describe('{"a":1}'), await describe('{"a":2}')];
+    expect(first.equals(second)).toBe(false);
+    const files = new Map([
+      ['release.json', second],
+      ['server-info.json', Buffer.from('{"a":1}')],
+    ]);
+    const adapter = adapterFor({ kind: 'manifest', manifest: { url: (await serve({ files })).url } });
+    expect((await upstreamErrorOf(readAll(adapter))).code).toBe('digest_mismatch');
+    files.set('server-info.json', Buffer.from('{"a":2}'));
+    const whole = adapterFor({ kind: 'manifest', manifest: { url: (await serve({ files })).url } });
+    expect(String((await readAll(whole)).catalog.serverInfo)).toBe('{"a":2}');
+  });
+
+  it('replaces nothing but a file, and says so before it reads a file', async () => {
+    const { root } = await makeTree();
+    const [link, folder] = [join(root, '.link'), join(root, '.folder')];
+    await symlink('/dev/full', link);
+    await mkdir(folder);
+    for (const output of [link, folder]) {
+      const { code, err } = await manifest(root, '-o', output);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringContaining('is not a regular file, so it is not replaced'),
+      ]);
+    }
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    const missing = await manifest(root, '-o', join(root, 'none', 'list.json'));
+    expect(missing.err).toContain('check the folder of --output');
   });
 
   it('gives the same files the same id, and other files another one, whatever their times', async () => {

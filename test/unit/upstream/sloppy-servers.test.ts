@@ -149,6 +149,17 @@ describe('a server that names a content coding although none was asked for', () 
     },
   );
 
+  test.each([
+    ['plain bytes', TEXT],
+    ['bytes that are stored in it', codings.gzip],
+  ])('is believed without a length, too, for %s', async (_case, bytes) => {
+    const site = await startSite(bytes, (_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(bytes);
+    });
+    expect((await site.download()).requests).toHaveLength(2);
+  });
+
   test.each<[string, Buffer, Partial<UpstreamEntry>, string, RegExp]>([
     ['without a digest', codings.gzip, { digests: {} }, 'upstream_status', /"gzip" although identity/],
     ['without a size', codings.br, { size: null }, 'upstream_status', /"br" although identity/],
@@ -238,6 +249,65 @@ describe('a server that breaks connections', () => {
     expect(requests.every(({ condition }) => condition === undefined)).toBe(true);
   });
 
+  test('gives each byte once although each answer has a validator of its own, where a digest decides', async () => {
+    const bytes = seededBytes('validators', 12 * MIB);
+    const site = await startSite(bytes, (request, response, count) => {
+      if (request.headers['if-range'] !== undefined) delete request.headers.range;
+      sendPart(request, response, { bytes, most: 4 * MIB, headers: { etag: `"${count}"` } });
+    });
+    const { requests } = await site.download();
+    // One piece came twice, until the condition was left out.
+    expect(requests.map(({ range, condition }) => [range, condition])).toEqual([
+      [undefined, undefined],
+      [`bytes=${4 * MIB}-`, '"1"'],
+      [`bytes=${4 * MIB}-`, undefined],
+      [`bytes=${8 * MIB}-`, undefined],
+    ]);
+  });
+
+  test('and gives no more than a window of a range is asked for the next one', async () => {
+    const bytes = seededBytes('windows', 3 * MIB);
+    const site = await startSite(bytes, (request, response) => {
+      const start = Number(/\d+/.exec(request.headers.range ?? '')?.[0] ?? 0);
+      const window = bytes.subarray(start, start + MIB);
+      response.writeHead(206, {
+        'content-length': window.length,
+        'content-range': `bytes ${start}-${start + window.length - 1}/${bytes.length}`,
+        etag: '"v"',
+      });
+      response.write(window);
+      response.end();
+    });
+    const { requests, sent } = await site.download();
+    expect(sent).toBe(bytes.length);
+    // It answers with a window also where none was asked for.
+    expect(requests.map(({ range }) => range)).toEqual([undefined, `bytes=${MIB}-`, `bytes=${2 * MIB}-`]);
+  });
+
+  test.each([400, 412, 501])('and refuses ranges with %s is asked for the whole file', async (status) => {
+    const bytes = seededBytes('refused', 2 * MIB);
+    const site = await startSite(bytes, (request, response, count) => {
+      if (request.headers.range !== undefined) response.writeHead(status).end();
+      else
+        sendPart(request, response, { bytes, most: count === 1 ? MIB : Infinity, headers: { etag: '"v"' } });
+    });
+    const { requests } = await site.download();
+    expect(requests.map(({ range }) => range)).toEqual([undefined, `bytes=${MIB}-`, undefined]);
+  });
+
+  test.each<[string, number, Record<string, string>]>([
+    ['through a proxy that says so', 203, {}],
+    ['too early', 425, {}],
+    ['when its limit of requests, which it tells with 403, is over', 403, { 'retry-after': '1' }],
+  ])('gives the file %s', async (_case, status, headers) => {
+    const bytes = seededBytes('statuses', 1000);
+    const site = await startSite(bytes, (_request, response, count) => {
+      response.writeHead(count === 1 ? status : 200, headers);
+      response.end(bytes);
+    });
+    expect((await site.download()).requests).toHaveLength(status === 203 ? 1 : 2);
+  });
+
   test('starts over without a validator and a digest, because nothing would tell whether the pieces fit', async () => {
     const bytes = seededBytes('unproven', 2 * MIB);
     const site = await startSite(bytes, (request, response, count) => {
@@ -317,6 +387,17 @@ describe('a cache in between', () => {
       });
     },
   );
+
+  test.each([403, 404])('that remembers that there is nothing (%s) is asked past, once', async (status) => {
+    const bytes = seededBytes('absent', 1000);
+    const site = await startSite(bytes, (request, response) => {
+      if (request.headers['cache-control'] === 'no-cache') sendPart(request, response, { bytes });
+      else response.writeHead(status, { age: '60' }).end();
+    });
+    expect((await site.download()).requests).toHaveLength(2);
+    const absent = await startSite(bytes, (_request, response) => void response.writeHead(status).end());
+    expect((await upstreamErrorOf(absent.download())).code).toMatch(/^upstream_(?:not_found|forbidden)$/);
+  });
 
   test('that answers "not modified" to a request without a condition is asked past once, and then named', async () => {
     const bytes = seededBytes('conditions', 1000);

@@ -2,6 +2,7 @@ import type { ManifestEntry } from '../../../domain/release/manifest.ts';
 import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { SendHttp } from '../../../mirror/slipway-source.ts';
+import { contentCodingOf } from '../../../platform/http/content-coding.ts';
 import { MirrorHttpError } from './mirror-http.ts';
 import type { MirrorDamage } from './mirror-report.ts';
 
@@ -31,8 +32,8 @@ export async function checkFile(
     try {
       const url = urlOf(entry);
       const answer = await send({ method: 'GET', url, accept: [200] }, signal);
-      const coding = answer.headers['content-encoding'] ?? 'identity';
-      if (coding === 'identity') return await compare(url, answer.chunks(), entry);
+      const coding = contentCodingOf(answer.headers);
+      if (coding === null) return await compare(url, answer.chunks(), entry);
       answer.discard();
       const message = `${url} is sent with the content coding ${coding}, which nobody asked for`;
       return { destination, status: 'digest_mismatch', message };

@@ -10,6 +10,7 @@ import { messageOf } from '../../../platform/errors.ts';
 import { acceptMirror, type AcceptedMirror } from './accept-mirror.ts';
 import { checkFile, type FilePlaces } from './check-files.ts';
 import { notShownBy } from './not-shown.ts';
+import { ReleaseFileCheck } from './release-file-check.ts';
 import { throwIfInterrupted, checkTimeoutOf } from './time-limit.ts';
 import {
   isMirrorSound,
@@ -56,12 +57,22 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     throwIfInterrupted(options.signal);
     return withoutAttestation({ url, mode }, error, options.signal);
   }
+  return await checkAccepted(mirror, mode, options);
+}
+
+async function checkAccepted(
+  mirror: AcceptedMirror,
+  mode: MirrorReport['mode'],
+  options: MirrorCheckOptions,
+): Promise<MirrorReport> {
+  const { kind, isExpired } = mirror;
   const { statement, signedBy } = mirror.attestation;
   const releases: MirroredRelease[] = [];
-  for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, options));
+  const list = kind === 'files' ? new ReleaseFileCheck(options) : null;
+  for (const release of mirror.releases) releases.push(await checkRelease(mirror, release, list, options));
   const compared = options.against === null ? null : await compareWith(options, options.against, mirror);
   const against = compared?.comparison ?? null;
-  const isCurrent = compared?.isCurrent === true;
+  const known = { isCurrent: compared?.isCurrent === true, otherRelease: list?.otherRelease ?? null };
   const attestation = {
     status: 'ok' as const,
     version: statement.version,
@@ -70,12 +81,12 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     signed_by: signedBy,
     problems: [],
   };
-  const { kind } = mirror;
   const sound = isMirrorSound(attestation, releases, against);
   const isRead = releases.length > 0 && releases.every((release) => release.complete);
-  const complete = isRead && against?.status !== 'not_checked' && (isCurrent || !mirror.isExpired);
+  const isCompared = known.otherRelease === null && against?.status !== 'not_checked';
+  const complete = isRead && isCompared && (known.isCurrent || !isExpired);
   return {
-    url,
+    url: options.url,
     kind,
     mode,
     sound,
@@ -86,7 +97,7 @@ export async function checkMirror(options: MirrorCheckOptions): Promise<MirrorRe
     without_release:
       kind === 'files' ? [] : CHANNELS.flatMap((channel) => withoutRelease(channel, statement)),
     against,
-    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, isCurrent }) : [],
+    not_shown: sound && isRead ? notShownBy({ mirror, mode, releases, ...known }) : [],
   };
 }
 
@@ -121,6 +132,7 @@ function withoutAttestation(
 async function checkRelease(
   mirror: AcceptedMirror,
   release: SourceRelease,
+  list: ReleaseFileCheck | null,
   options: MirrorCheckOptions,
 ): Promise<MirroredRelease> {
   const { attested, channel } = release;
@@ -134,11 +146,14 @@ async function checkRelease(
   try {
     const manifest = await mirror.manifest(release, options.signal);
     for await (const page of readManifest(manifest, release)) {
+      list?.add(page);
       if (sample === null) await run.check(page);
       else sample.offer(page);
     }
     // The digest of a manifest that ends early is not known, and its entries mean nothing.
     if (sample !== null) await run.check(sample.entries);
+    const problem = await list?.problem(release, manifest.header, options.signal);
+    if (typeof problem === 'string') problems.push(problem);
   } catch (error) {
     throwIfInterrupted(options.signal);
     complete = false;

@@ -8,12 +8,14 @@ interface SoundCheck {
   readonly releases: readonly MirroredRelease[];
   /** Whether the releases are those of the other Slipway of `--against`, whose attestation is valid now. */
   readonly isCurrent: boolean;
+  /** What is not known of the `release.json` of a static mirror, or `null`. */
+  readonly otherRelease: string | null;
 }
 
 /** What a check that found nothing wrong does not show, each with what would show it. */
-export function notShownBy({ mirror, mode, releases, isCurrent }: SoundCheck): string[] {
+export function notShownBy({ mirror, mode, releases, isCurrent, otherRelease }: SoundCheck): string[] {
   const { kind, isExpired, attestation } = mirror;
-  const texts: string[] = [];
+  const texts: string[] = otherRelease === null ? [] : [otherRelease];
   const unread = releases.reduce((sum, { entries, checked }) => sum + entries - checked, 0);
   if (mode === 'sample' && unread > 0)
     texts.push(`whether the ${unread} files outside of the sample are sound; leave out --sample to read all`);
