@@ -62,7 +62,7 @@ export class LogLines extends Component<LogProps> {
   }
 }
 
-function LineParts({ line }: { readonly line: LogLine }): JSX.Element {
+function LineParts({ line }: { line: LogLine }) {
   const { ts, level, msg, fields, task_id: task } = line;
   // Read once per drawing, and not followed: a log of thousands of lines must not be drawn every second.
   const app = useApp();

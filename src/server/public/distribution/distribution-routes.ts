@@ -161,7 +161,7 @@ async function revalidateEntry(
  */
 function cutPage(
   { releaseId, channel, snapshotId, index }: ServedRelease,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit }: { offset: number; limit: number },
 ): ResourcesPage {
   const end = Math.min(index.length, offset + limit);
   return {
