@@ -69,6 +69,15 @@ const TASK_EXAMPLE: z.input<typeof TaskSchema> = {
   correlation_id: '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
 };
 
+/** How a process of the daemon ended. */
+export const ProcessEndSchema = z.object({
+  code: z.int().nullable().describe('Exit code; null when a signal ended the process.'),
+  signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
+  at: UnixSeconds,
+  lived_seconds: z.number().min(0),
+  listened: z.boolean().describe('Whether it had begun to listen.'),
+});
+
 /** `daemon.doctor`. */
 export const DoctorReport = report(
   'daemon.doctor',
@@ -91,16 +100,9 @@ export const DoctorReport = report(
       .object({
         supervised: z.boolean().describe('Whether a supervisor starts the daemon again when it ends.'),
         restarts: Count.describe('How often the supervisor started the daemon again.'),
-        last_exit: z
-          .object({
-            code: z.int().nullable().describe('Exit code; null when a signal ended the process.'),
-            signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
-            at: UnixSeconds,
-            lived_seconds: z.number().min(0),
-            listened: z.boolean().describe('Whether it had begun to listen.'),
-          })
-          .nullable()
-          .describe('How the process before this one ended. Null for the first one.'),
+        last_exit: ProcessEndSchema.nullable().describe(
+          'How the process before this one ended. Null for the first one.',
+        ),
       })
       .describe('The process of the daemon.'),
     storage: z
