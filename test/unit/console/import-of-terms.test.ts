@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import {
@@ -230,7 +231,7 @@ describe('a CSV file of terms in the console', () => {
   });
 });
 
-const EXAMPLE = GlossaryQueryReport.example.items[0] as Term;
+const EXAMPLE = exampleOf(GlossaryQueryReport).items[0] as Term;
 
 describe('duplicates', () => {
   const duplicate = {

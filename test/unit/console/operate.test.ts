@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import type { Health, Report, Task } from '../../../src/console/api/wire.ts';
 import type { App } from '../../../src/console/state/app.ts';
@@ -23,12 +24,12 @@ import { renderConsoleContract } from '../../../src/contract/console/console-con
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 
-const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
+const HEALTH = HealthAnswer.schema.parse(exampleOf(HealthAnswer));
 const CONTRACT = renderConsoleContract();
 const incident = (facts: IncidentFacts): Incident | null => incidentOf(facts, CONTRACT.checks);
 const { actions } = CONTRACT;
 const example = <N extends keyof typeof REPORTS>(name: N): Report<N> =>
-  REPORTS[name].answer.schema.parse(REPORTS[name].answer.example) as Report<N>;
+  REPORTS[name].answer.schema.parse(exampleOf(REPORTS[name].answer)) as Report<N>;
 const TASK = example('task.status').task;
 
 function factsOf(

@@ -10,7 +10,7 @@ import { PUBLIC_OPERATIONS } from '../../../src/contract/operations/operations-p
 import { ProblemSchema, type Problem } from '../../../src/contract/problems/problem-schema.ts';
 import type { Distribution } from '../../../src/contract/schemas/answers/distribution.ts';
 import type { Health } from '../../../src/contract/schemas/answers/health.ts';
-import { RELEASE_ROW_EXAMPLE } from '../../../src/contract/schemas/answers/release-row.ts';
+import { RELEASE_ROW_EXAMPLE } from '../../../scripts/reference/example-answers.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
