@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Answer } from '../../operations/operation-definition.ts';
 import { VerdictSchema } from './verdict.ts';
 
 /** `/v1/launcher/bootstrap`: the document behind the manifest URL, as launchers read it, and the distribution health. */
@@ -58,6 +57,8 @@ export const LauncherCdnAnswer = envelope(
 
 function envelope<T extends z.ZodObject>(
   data: T,
-): Answer<z.ZodObject<{ code: z.ZodLiteral<200>; data: T; msg: z.ZodLiteral<'OK'> }, z.core.$strict>> {
+): {
+  readonly schema: z.ZodObject<{ code: z.ZodLiteral<200>; data: T; msg: z.ZodLiteral<'OK'> }, z.core.$strict>;
+} {
   return { schema: z.strictObject({ code: z.literal(200), data, msg: z.literal('OK') }) };
 }
