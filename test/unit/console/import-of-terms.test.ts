@@ -8,7 +8,7 @@ import {
   readTerms,
 } from '../../../src/console/translate/glossary-import/import-terms.ts';
 import { duplicatesOf, mergedBody, type Term } from '../../../src/console/translate/term-parts.tsx';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { GlossaryQueryReport } from '../../../src/contract/reports/report-glossary.ts';
 import { TERM_FORMATS } from '../../../src/exchange/glossary/term-formats.ts';
 

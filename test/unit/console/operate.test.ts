@@ -20,7 +20,7 @@ import {
   resultBrief,
 } from '../../../src/console/text/result-words.ts';
 import type { ControlScope } from '../../../src/contract/actions/control-scopes.ts';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 
