@@ -6,6 +6,11 @@ import type { ImportReport } from './import-report.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { findBelowRoot } from '../../platform/files/below-root.ts';
 
+interface ImportFolders {
+  readonly exchangeRoot: () => string;
+  readonly dataDirectory: string;
+}
+
 interface FileImport<Format extends string, Item> {
   readonly formats: readonly Format[];
   readonly maxBytes: number;
@@ -20,7 +25,7 @@ interface FileImport<Format extends string, Item> {
  * @throws TaskError; the signal's reason; the error of `apply`
  */
 export async function importFile<Format extends string, Item>(
-  { exchangeRoot, dataDirectory: privateFolder }: { exchangeRoot: () => string; dataDirectory: string },
+  { exchangeRoot, dataDirectory: privateFolder }: ImportFolders,
   context: TaskContext<ExchangedFile<Format> & { readonly trusted: boolean; readonly dry_run: boolean }>,
   { formats, maxBytes, createReader, apply }: FileImport<Format, Item>,
 ): Promise<TaskResult> {
