@@ -23,8 +23,8 @@ import { renderSchemas } from './reference/schemas.ts';
 import { renderTranslationStates } from './reference/translation-states.ts';
 import { renderTranslationChecks } from './reference/translation-checks.ts';
 import { renderActions, renderOperations, renderProblems, renderReasons } from './reference/tables.ts';
-import { renderReleaseChannelDefinition } from '../src/contract/crd/custom-resource-definition.ts';
-import { renderOpenApiYaml } from '../src/contract/operations/openapi.ts';
+import { renderReleaseChannelDefinition } from './reference/custom-resource-definition.ts';
+import { renderOpenApiYaml } from './reference/openapi.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const REFERENCE = join(ROOT, 'docs/reference');

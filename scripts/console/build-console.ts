@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { bundle, type Bundle } from './bundle.ts';
+import { outlineOf, renderConsoleContract } from './console-contract.ts';
 import { digestInputs, ROOT } from './console-inputs.ts';
 
 const OUTPUT = join(ROOT, '.console');
 const MANIFEST = 'manifest.json';
+/** The contract for the page. A server compresses it when it has put the address of its runbooks into it. */
+const CONTRACT = ['outline.json', 'forms.json'] as const;
 const SOURCES = join(ROOT, 'src/console');
 
 /** The contents of a build; src/server/console/console-files.ts reads it. */
@@ -47,7 +50,7 @@ async function isBuilt(folder: string): Promise<boolean> {
   try {
     const manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as ConsoleManifest;
     const names = manifest.files.flatMap((name) => [name, `${name}.br`, `${name}.gz`]);
-    await Promise.all(names.map((name) => access(join(folder, name))));
+    await Promise.all([...names, ...CONTRACT].map((name) => access(join(folder, name))));
     return manifest.inputs === digestInputs();
   } catch {
     return false;
@@ -104,6 +107,10 @@ async function buildInto(folder: string): Promise<void> {
     first: [...new Set(['index.html', 'icon.svg', firstPaint, style, script, ...preloads, ...firstView])],
   };
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  const contract = renderConsoleContract();
+  const [outline, forms] = CONTRACT;
+  await writeFile(join(folder, outline), JSON.stringify(outlineOf(contract)));
+  await writeFile(join(folder, forms), JSON.stringify(contract));
 }
 
 /** The page with the names of this build. */

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 import { createAdminMetrics } from '../../src/server/admin/admin-metrics.ts';
 import { createBytePathMetrics } from '../../src/server/bytes/byte-path-metrics.ts';
 import { registerConnectionMetrics } from '../../src/server/connection-metrics.ts';
-import { createTokenMetrics } from '../../src/server/http/token-metrics.ts';
+import { createLimitCounter } from '../../src/server/http/token-metrics.ts';
 import { createServerMetrics } from '../../src/server/metrics.ts';
 import { createScrubMetrics } from '../../src/server/scrub/scrub-metrics.ts';
 import { registerServiceState } from '../../src/server/service/service-state-metrics.ts';
@@ -55,7 +55,7 @@ function serverMetrics(): Registry {
   createBytePathMetrics(registry, { inFlightBytes: unread, openDescriptors: unread, cachedBytes: unread });
   createScrubMetrics(registry, { count: () => 0 });
   createAdminMetrics(registry);
-  createTokenMetrics(registry, [null]);
+  createLimitCounter(registry, [null]);
   registerServiceState(registry, unread);
   registerConnectionMetrics(registry, { size: 0, limited: { idle: 0, full: 0, address: 0 } });
   registerWorkerMetrics(registry, { running: 0, restarts: 0 });

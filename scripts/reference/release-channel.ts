@@ -3,7 +3,7 @@ import {
   CONDITION_TYPES,
   LOCALIZED_CONDITION_TYPES,
 } from '../../src/contract/crd/channel-reasons.ts';
-import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
+import { buildReleaseChannelDefinition } from './custom-resource-definition.ts';
 import { table } from './markdown.ts';
 
 /** The part of a structural schema that the page shows. */

@@ -1,15 +1,12 @@
-import { renderActionSchema } from '../../src/contract/actions/action-schema.ts';
+import { renderActionSchema } from './action-schema.ts';
 import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { EnvelopeSchema, StatementSchema } from '../../src/contract/formats/attestation-format.ts';
-import { DamageAcceptedAnswer, DamageReportsSchema } from '../../src/contract/formats/damage-report.ts';
+import { DamageReportsSchema } from '../../src/contract/formats/damage-report.ts';
 import { renderJsonSchema, type JsonSchema } from '../../src/contract/json/json-schema.ts';
 import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../src/contract/schemas/answers/admin.ts';
-import {
-  DaemonHealthAnswer,
-  DaemonReadinessAnswer,
-} from '../../src/contract/schemas/answers/daemon-health.ts';
+import { DaemonHealthSchema, DaemonReadinessSchema, DamageAcceptedSchema } from './daemon-answers.ts';
 import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
 
 /** The JSON Schemas of the loopback protocol, by path below docs/reference. */
@@ -19,10 +16,10 @@ export function renderSchemas(): Array<[string, string]> {
     'attestation-envelope': renderJsonSchema(EnvelopeSchema),
     'attestation-statement': renderJsonSchema(StatementSchema),
     'control-body': renderJsonSchema(ControlBodySchema),
-    'damage-accepted': renderJsonSchema(DamageAcceptedAnswer.schema),
+    'damage-accepted': renderJsonSchema(DamageAcceptedSchema),
     'damage-reports': renderJsonSchema(DamageReportsSchema),
-    'daemon-health': renderJsonSchema(DaemonHealthAnswer.schema),
-    'daemon-readiness': renderJsonSchema(DaemonReadinessAnswer.schema),
+    'daemon-health': renderJsonSchema(DaemonHealthSchema),
+    'daemon-readiness': renderJsonSchema(DaemonReadinessSchema),
     problem: renderJsonSchema(ProblemSchema),
   };
   return [

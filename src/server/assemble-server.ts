@@ -12,7 +12,7 @@ import type { Registry } from '../platform/metrics/metrics.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import { createSpanIds, createUlidFactory } from '../platform/process/ids.ts';
 import { createObjectSource } from '../snapshot/objects/object-source.ts';
-import { createAdminGate } from './admin/admin-gate.ts';
+import { createAdmission } from './admin/admin-gate.ts';
 import { createAdminMetrics } from './admin/admin-metrics.ts';
 import { isAdminPath } from './admin/admin-paths.ts';
 import { createAdminRouter } from './admin/admin-router.ts';
@@ -34,7 +34,7 @@ import { createServerHistory, type MinuteOfProcess, type ServerHistory } from '.
 import { createTrafficReader } from './history/traffic-reader.ts';
 import { createCors } from './http/cors.ts';
 import { createRequestObserver, createRequestRecorder } from './http/observe-request.ts';
-import { createTokenMetrics } from './http/token-metrics.ts';
+import { createLimitCounter } from './http/token-metrics.ts';
 import { createTokenVerifier, type TokenVerifier } from './http/token-verifier.ts';
 import { createServerMetrics } from './metrics.ts';
 import { createPublicRouter } from './public/public-router.ts';
@@ -212,8 +212,8 @@ function assembleTokens(
 ): TokenVerifier {
   const sources = tokenSources(config);
   const idsWithLimits = sources.flatMap(({ id, limits }) => (limits === null ? [] : [id]));
-  const metrics = createTokenMetrics(registry, idsWithLimits);
-  return createTokenVerifier({ sources, secrets, metrics, clock, logger });
+  const countLimited = createLimitCounter(registry, idsWithLimits);
+  return createTokenVerifier({ sources, secrets, countLimited, clock, logger });
 }
 
 function assembleAdmin(
@@ -224,7 +224,7 @@ function assembleAdmin(
 ): Router {
   const metrics = createAdminMetrics(registry);
   return createAdminRouter({
-    gate: createAdminGate({ tokens, metrics, clock, logger }),
+    admit: createAdmission({ tokens, metrics, clock, logger }),
     proxy,
     presence,
     addServerChecks: createServerChecks({

@@ -189,11 +189,7 @@ function startReports(
 /** @returns the URL of the metrics port */
 async function startMetrics(
   config: ServerConfiguration,
-  {
-    registry,
-    logger,
-    lifecycle,
-  }: { readonly registry: Registry; readonly logger: Logger; readonly lifecycle: Lifecycle },
+  { registry, logger, lifecycle }: { registry: Registry; logger: Logger; lifecycle: Lifecycle },
   publicUrl: () => string | null,
 ): Promise<string> {
   const paths = createListenerProbes(publicUrl, () => lifecycle.signal.aborted);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { buildOpenApi } from '../../src/contract/operations/openapi.ts';
+import { buildOpenApi } from '../../scripts/reference/openapi.ts';
 import { PROBLEMS } from '../../src/contract/problems/problems.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { CHECKS } from '../../src/domain/verdict/verdict-checks.ts';

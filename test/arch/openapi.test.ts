@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { renderOpenApiYaml } from '../../src/contract/operations/openapi.ts';
+import { renderOpenApiYaml } from '../../scripts/reference/openapi.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 // The linters must not contact their vendors.

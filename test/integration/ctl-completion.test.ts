@@ -1,3 +1,4 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -63,10 +64,10 @@ const MORE_LINES: typeof LINES = [
 async function typeInto(shell: CompletionShell, typed: typeof LINES): Promise<readonly string[]> {
   const folder = await temporaryDirectory();
   const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
-  const schedules = REPORTS['schedule.list'].answer.example;
+  const schedules = exampleOf(REPORTS['schedule.list'].answer);
   const items = schedules.items.map((item) => ({ ...item, id: 'configured:sync' }));
   server.daemon.setReport('schedule.list', { ...schedules, items });
-  server.daemon.setReport('task.list', REPORTS['task.list'].answer.example);
+  server.daemon.setReport('task.list', exampleOf(REPORTS['task.list'].answer));
   const { argv, rc } = SHELLS[shell](folder);
   await mkdir(join(folder, 'fish'));
   await mkdir(join(folder, 'snapshot'));

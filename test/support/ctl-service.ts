@@ -1,3 +1,4 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 import { startAdminServer, type AdminServer } from './admin-client.ts';
 import { ctl, type CtlRun, type CtlRunOptions } from './ctl.ts';
@@ -16,7 +17,7 @@ export async function ctlService(): Promise<
 
 /** The example of a report, as the daemon sends it. */
 export function reportExample(report: ReportName): Record<string, unknown> {
-  return REPORTS[report].answer.example;
+  return exampleOf(REPORTS[report].answer);
 }
 
 /** The answer to `task.status` of a task that has ended. */

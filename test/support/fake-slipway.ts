@@ -1,3 +1,4 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -85,7 +86,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
   const requests: string[] = [];
   const current: FakeSlipway['current'] = { official: 'r1', localized: null };
   const history: ReleaseRow[] = [releaseRow('official', 'r1', 'current')];
-  const health: Health = structuredClone(HealthAnswer.example);
+  const health: Health = structuredClone(exampleOf(HealthAnswer));
   const refusals = new Map<string, Refusal>();
   const done = new Map<string, string>();
   let silent = false;

@@ -1,8 +1,9 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { parseOutputFormat } from '../../src/cli/ctl/output/view.ts';
 import { PLAIN } from '../../src/platform/terminal/painter.ts';
 import { Readable } from 'node:stream';
 import { REPORTS } from '../../src/contract/reports/reports.ts';
-import { UNIT_TRANSLATION_EXAMPLE } from '../../src/contract/reports/unit-translation.ts';
+import { UNIT_TRANSLATION_EXAMPLE } from '../../scripts/reference/example-reports.ts';
 import { parseControlBody } from '../../src/contract/actions/parse-control-body.ts';
 import type { AdminAnswer, AdminApi } from '../../src/cli/ctl/admin-api.ts';
 import { findCtlCommand } from '../../src/cli/ctl/ctl-commands.ts';
@@ -220,7 +221,7 @@ function read(fake: FakeTranslations, path: string, query: Readonly<Record<strin
   fake.reads.push(`${report} ${new URLSearchParams(query).toString()}`);
   fake.onRead(report);
   const { answer } = REPORTS[report];
-  const value = { ...answer.example, ...bodyOf(fake, report, query) };
+  const value = { ...exampleOf(answer), ...bodyOf(fake, report, query) };
   return { body: Buffer.from(''), value: answer.schema.strict().parse(value) };
 }
 
@@ -255,11 +256,11 @@ function bodyOf(fake: FakeTranslations, report: string, query: Readonly<Record<s
   }
   if (report === 'translation.glossary.summary') return { counts: { approved: fake.terms.length } };
   if (report === 'translation.glossary.query') {
-    const [item] = REPORTS['translation.glossary.query'].answer.example['items'] as object[];
+    const [item] = exampleOf(REPORTS['translation.glossary.query'].answer)['items'] as object[];
     const items = fake.terms.map(([term]) => ({ ...item, source_term: term }));
     return { total: fake.termTotal ?? items.length, items };
   }
-  const example = REPORTS['translation.glossary.diagnose'].answer.example;
+  const example = exampleOf(REPORTS['translation.glossary.diagnose'].answer);
   const [constraint] = example['constraints'] as object[];
   const source = query['source_text'] ?? '';
   return {
@@ -290,7 +291,7 @@ function fits({ destination, field }: FakeUnit, query: Readonly<Record<string, s
 }
 
 function unitItem({ releaseId }: FakeTranslations, unit: FakeUnit): object {
-  const [example] = REPORTS['parse.text_units'].answer.example['items'] as object[];
+  const [example] = exampleOf(REPORTS['parse.text_units'].answer)['items'] as object[];
   return {
     ...example,
     unit_id: unit.id,
@@ -355,7 +356,7 @@ function historyItem({
 }
 
 function taskItem({ units, taskStatus, taskReason, releaseId }: FakeTranslations, destination: string) {
-  const [example] = REPORTS['translation.tasks'].answer.example['items'] as object[];
+  const [example] = exampleOf(REPORTS['translation.tasks'].answer)['items'] as object[];
   const counts: Record<string, number> = {};
   for (const unit of units) {
     if (unit.destination === destination) counts[unit.state] = (counts[unit.state] ?? 0) + 1;

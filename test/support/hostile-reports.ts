@@ -1,3 +1,4 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
 
 /** Texts that would do harm as markup, as an address, as a template or as a control character. */
@@ -28,8 +29,9 @@ const FREE_OBJECTS: ReadonlySet<string> = new Set(['args', 'result', 'fields']);
  * @throws Error if no text of the report could be changed
  */
 export function hostileReport(name: ReportName): object {
-  const { schema, example } = REPORTS[name].answer;
-  const body = structuredClone(example) as Container;
+  const { answer } = REPORTS[name];
+  const { schema } = answer;
+  const body = structuredClone(exampleOf(answer)) as Container;
   let changed = 0;
   const change = (owner: Container, key: string): void => {
     const before = owner[key];

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
-import { buildReleaseChannelDefinition } from '../../src/contract/crd/custom-resource-definition.ts';
+import { buildReleaseChannelDefinition } from '../../scripts/reference/custom-resource-definition.ts';
 import { GROUP_VERSION } from '../../src/contract/crd/resource-names.ts';
 import {
   startKubeControlPlane,

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../scripts/reference/examples.ts';
 import { onTestFinished } from 'vitest';
 import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
 import { REPORTS, type ReportName } from '../../src/contract/reports/reports.ts';
@@ -89,13 +90,13 @@ async function scriptedWorld(world: Exclude<StatusWorld, 'released' | 'unsynced'
   }
   const answer = ANSWERS[world];
   for (const report of Object.keys(REPORTS) as ReportName[]) {
-    if (answer === undefined) daemon.setReport(report, REPORTS[report].answer.example);
+    if (answer === undefined) daemon.setReport(report, exampleOf(REPORTS[report].answer));
     else daemon.setAnswer(`/v1/reports/${report}`, answer);
   }
   for (const action of CONTROL_ACTIONS) {
     daemon.setAnswer(
       `/v1/control/${action}`,
-      answer ?? { status: 202, body: { ...AcceptedAnswer.example, action } },
+      answer ?? { status: 202, body: { ...exampleOf(AcceptedAnswer), action } },
     );
   }
   if (isFault(world)) daemon.setFault(world);

@@ -131,7 +131,7 @@ interface CopyTarget {
 /** Copies by reference where the file system can, and otherwise in pieces, which a signal ends. */
 async function copyInto(
   target: CopyTarget,
-  { handle, path }: { readonly handle: FileHandle; readonly path: string },
+  { handle, path }: { handle: FileHandle; path: string },
 ): Promise<void> {
   const { copy, signal } = target;
   try {

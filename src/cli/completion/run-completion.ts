@@ -29,7 +29,7 @@ kubectl slipway completes words as soon as kubectl does and kubectl_complete-sli
  */
 export function runCompletion(
   argv: readonly string[],
-  { stdout, stderr }: { readonly stdout: TextOutput; readonly stderr: TextOutput },
+  { stdout, stderr }: { stdout: TextOutput; stderr: TextOutput },
 ): number {
   const [name = '', ...more] = argv;
   const shell = COMPLETION_SHELLS.find((each) => each === name);

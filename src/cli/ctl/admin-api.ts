@@ -132,11 +132,7 @@ export function indentJson({ value }: AdminAnswer): string {
 function answerOf(
   base: string,
   answer: BoundedAnswer,
-  {
-    accept,
-    hasToken,
-    now,
-  }: { readonly accept: readonly number[]; readonly hasToken: boolean; readonly now: number },
+  { accept, hasToken, now }: { accept: readonly number[]; hasToken: boolean; now: number },
 ): AdminAnswer {
   const { status, body } = answer;
   const value = jsonOf(answer);

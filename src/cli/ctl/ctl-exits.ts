@@ -116,3 +116,13 @@ function exitOfProblem(status: number, code: string): CtlExit {
   if (status === 502) return code === REJECTED ? CTL_EXITS.failed : CTL_EXITS.unavailable;
   return EXIT_OF_STATUS[status] ?? (status < 500 ? CTL_EXITS.usage : CTL_EXITS.unreachable);
 }
+
+/** Reads something. @returns `null` while the daemon is unavailable. @throws CtlFailure */
+export async function whileAvailable<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
+    throw error;
+  }
+}

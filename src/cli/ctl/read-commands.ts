@@ -8,7 +8,7 @@ import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
 import { indentJson, type AdminAnswer } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
-import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure, whileAvailable } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { isDataFormat, viewOf } from './output/view.ts';
 import { printAnswer, printData } from './output/print-answer.ts';
@@ -229,16 +229,6 @@ async function publishedIn({ api, output }: CtlContext): Promise<PublishedHistor
     return (await readReport(api, 'translation.status')).history;
   } catch (error) {
     if (error instanceof CtlFailure) return undefined;
-    throw error;
-  }
-}
-
-/** @returns `null` while the daemon is unavailable */
-async function whileAvailable(read: () => Promise<AdminAnswer>): Promise<AdminAnswer | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
     throw error;
   }
 }

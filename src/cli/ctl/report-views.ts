@@ -203,16 +203,7 @@ export function renderDoctor({ status, checks }: ReportOf<'daemon.doctor'>, view
 }
 
 /** Renders one line of a log. */
-export function renderLogLine(
-  line: {
-    readonly ts: number;
-    readonly level: string;
-    readonly msg: string;
-    readonly task_id?: string | undefined;
-    readonly fields?: object | undefined;
-  },
-  painter: Painter,
-): string {
+export function renderLogLine(line: ReportOf<'daemon.logs'>['lines'][number], painter: Painter): string {
   const fields =
     line.fields === undefined || Object.keys(line.fields).length === 0
       ? ''

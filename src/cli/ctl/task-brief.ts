@@ -28,7 +28,7 @@ const SHOWN_COUNTS = 3;
 const BRIEF: OutcomeWords = { progress: progressBrief, result: resultBrief };
 
 /** Describes a task in a few words for a list: how it goes or ended, which schedule started it, and why. */
-export function briefOf(task: TaskView, { wide }: { readonly wide: boolean }): string {
+export function briefOf(task: TaskView, { wide }: { wide: boolean }): string {
   const { reason, schedule_id: schedule } = task;
   const facts = [describeOutcome(task, BRIEF), schedule === null ? '' : `schedule ${schedule}`, reason ?? ''];
   return textExcerpt(facts.filter((fact) => fact !== '').join('; ') || '-', wide ? WIDE_MAX : BRIEF_MAX);

@@ -170,10 +170,7 @@ export function renderTranslationTasks(
 }
 
 function whyOf(
-  {
-    reason,
-    failure_reason: failure,
-  }: { readonly reason: string | null; readonly failure_reason: string | null },
+  { reason, failure_reason: failure }: { reason: string | null; failure_reason: string | null },
   owner: string | null = null,
 ): string {
   const facts = [failure ?? '', reason ?? '', owner === null ? '' : `leased by ${owner}`];

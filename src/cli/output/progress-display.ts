@@ -50,7 +50,7 @@ export function createProgressDisplay(output: ProgressOutput, clock: Clock): Pro
 
 /** Shows how far some work is, and takes the line away when the work has ended. */
 export async function withProgress<T>(
-  { stderr, clock }: { readonly stderr: ProgressOutput; readonly clock: Clock },
+  { stderr, clock }: { stderr: ProgressOutput; clock: Clock },
   work: (display: ProgressDisplay) => Promise<T>,
 ): Promise<T> {
   const display = createProgressDisplay(stderr, clock);

@@ -1,12 +1,8 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { textBytes } from '../../domain/text-bytes.ts';
 
 /** A task's progress as the daemon reports it. */
-export interface Progress {
-  readonly done: number;
-  readonly total: number | null;
-  readonly unit: string;
-  readonly phase: string;
-}
+export type Progress = NonNullable<ReportBodyOf<'task.status'>['task']['progress']>;
 
 const WIDTH = 28;
 

@@ -30,13 +30,7 @@ export const VERIFY_EXIT_MEANINGS: ReadonlyArray<readonly [string, string]> = [
 ];
 
 /** The exit code of a report that has an attestation to go by. */
-export function exitCodeOf({
-  sound,
-  complete,
-}: {
-  readonly sound: boolean;
-  readonly complete: boolean;
-}): number {
+export function exitCodeOf({ sound, complete }: { sound: boolean; complete: boolean }): number {
   if (!sound) return VERIFY_EXITS.damaged;
   return complete ? VERIFY_EXITS.ok : VERIFY_EXITS.incomplete;
 }

@@ -10,13 +10,7 @@ import { isActive } from '../state/tasks.ts';
 import { taskAddress } from '../text/addresses.ts';
 
 /** The answer to an action: the daemon's 202, and the current state of its task. */
-export function ActionAnswer({
-  accepted,
-  close,
-}: {
-  readonly accepted: Accepted;
-  readonly close: () => void;
-}): JSX.Element {
+export function ActionAnswer({ accepted, close }: { accepted: Accepted; close: () => void }): JSX.Element {
   const app = useApp();
   const { task_id: id, status, deduplicated, ignored_fields: ignored } = accepted;
   const task = app.pool.state<Report<'task.status'>>(`task:${id}`).value?.task;

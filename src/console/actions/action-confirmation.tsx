@@ -59,7 +59,7 @@ export function ActionConfirmation(props: ConfirmationProps): JSX.Element {
   );
 }
 
-function EffectText({ name, body, about }: ConfirmationProps): JSX.Element | null {
+function EffectText({ name, body, about }: ConfirmationProps) {
   const app = useApp();
   const {
     value: effect,

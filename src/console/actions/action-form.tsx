@@ -60,7 +60,7 @@ export function ActionForm(props: ActionFormProps): JSX.Element {
   );
 }
 
-function Fields({ action: { choices }, form: parts, layout }: ActionFormProps): JSX.Element {
+function Fields({ action: { choices }, form: parts, layout }: ActionFormProps) {
   const form: Form = { ...parts, id: FORM_ID };
   const all = [...layout.first, ...layout.more];
   const labels = new Map(
@@ -110,7 +110,7 @@ function keyOf(item: FormItem): string {
   return item.kind === 'field' ? item.field.path : item.path;
 }
 
-function Item({ form, item }: { readonly form: Form; readonly item: FormItem }): JSX.Element {
+function Item({ form, item }: { form: Form; item: FormItem }) {
   return item.kind === 'field' ? (
     <FormField form={form} field={item.field} />
   ) : (
@@ -118,7 +118,7 @@ function Item({ form, item }: { readonly form: Form; readonly item: FormItem }):
   );
 }
 
-function Choice({ form, item }: { readonly form: Form; readonly item: ChoiceItem }): JSX.Element {
+function Choice({ form, item }: { form: Form; item: ChoiceItem }) {
   const chosen = chosenField(item, form.values);
   const rows: ReadonlyArray<readonly [name: string, label: string]> = [
     ...(item.otherwise === null ? [] : [['', item.otherwise] as const]),
@@ -160,7 +160,7 @@ function FailureAlert({
 }: {
   readonly failure: ApiFailure | null;
   readonly problems: readonly FieldProblem[];
-}): JSX.Element {
+}) {
   return (
     <div class="note bad" role="alert" tabIndex={-1}>
       {failure === null ? null : (
@@ -198,7 +198,7 @@ function ActionJson({
   readonly text: string;
   readonly problems: readonly FieldProblem[];
   readonly onInput: (text: string) => void;
-}): JSX.Element {
+}) {
   const named = problems.filter(({ path }) => path !== '');
   return (
     <div class="field">

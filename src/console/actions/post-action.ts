@@ -27,7 +27,7 @@ export async function runAction(
   app: App,
   action: string,
   body: object,
-  { done, undo }: { readonly done: string; readonly undo?: () => void },
+  { done, undo }: { done: string; undo?: () => void },
 ): Promise<boolean> {
   try {
     await postAction(app, action, renderExact(body));

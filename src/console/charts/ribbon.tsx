@@ -72,7 +72,7 @@ function Band<S>({
   readonly begin: number;
   readonly width: number;
   readonly wording: (state: S) => StateWording;
-}): JSX.Element {
+}) {
   const slots = ranges(minutes.length, width / COLUMN);
   const columns = foldGreatest(minutes, slots.length, (state) => TONE_WEIGHTS[wording(state).tone]);
   const column = width / Math.max(1, columns.length);
@@ -101,17 +101,7 @@ function Band<S>({
 
 const NO_RECORD = { tone: 'idle', text: 'No record' } as const;
 
-function HourAxis({
-  from,
-  to,
-  width,
-  y,
-}: {
-  readonly from: number;
-  readonly to: number;
-  readonly width: number;
-  readonly y: number;
-}): JSX.Element {
+function HourAxis({ from, to, width, y }: { from: number; to: number; width: number; y: number }) {
   return (
     <g class="axis" aria-hidden="true">
       {hourTicks(from, to, width / LABEL_WIDTH).map(({ at, share, label }) => {
@@ -140,7 +130,7 @@ function Stretches<S>({
   readonly label: string;
   readonly stretches: readonly Stretch<S>[];
   readonly wording: (state: S) => StateWording;
-}): JSX.Element {
+}) {
   const rows = stretches.toReversed();
   return (
     <details class="chart-table">

@@ -18,7 +18,7 @@ export interface Tile {
  */
 export function squarify(
   weights: readonly number[],
-  { width, height }: { readonly width: number; readonly height: number },
+  { width, height }: { width: number; height: number },
 ): readonly Tile[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const scale = total > 0 ? (width * height) / total : 0;

@@ -51,7 +51,7 @@ function SpeedCurve({
   format,
   speeds,
   seconds,
-}: ThroughputProps & { readonly speeds: readonly Speed[]; readonly seconds: number }): JSX.Element {
+}: ThroughputProps & { readonly speeds: readonly Speed[]; readonly seconds: number }) {
   const [box, width] = useWidth<HTMLDivElement>();
   const greatest = speeds.reduce((most, { rate }) => Math.max(most, rate), 0);
   const mean = meanRate(speeds, Infinity) ?? 0;

@@ -36,7 +36,7 @@ export function speedsOf(samples: readonly ProgressSample[]): readonly Speed[] {
  * @param seconds how far back the mean reaches
  */
 export function secondsLeft(
-  { done, total }: { readonly done: number; readonly total: number | null },
+  { done, total }: { done: number; total: number | null },
   speeds: readonly Speed[],
   seconds = 30,
 ): number | null {

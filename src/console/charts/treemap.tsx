@@ -102,7 +102,7 @@ function MapTile({
   readonly tile: Tile | undefined;
   readonly figure: string;
   readonly text: string;
-}): JSX.Element | null {
+}) {
   if (tile === undefined) return null;
   const { x, y, width, height } = tile;
   const Part = item.href === null ? 'g' : 'a';
@@ -132,7 +132,7 @@ function MapTile({
 
 /** The lines of text that a tile has room for: its name, or the end of its path, and the figure. */
 export function tileLines(
-  { width, height }: { readonly width: number; readonly height: number },
+  { width, height }: { width: number; height: number },
   text: string,
   figure: string,
 ): readonly string[] {

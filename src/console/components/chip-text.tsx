@@ -35,14 +35,7 @@ export function ChipText(props: ChipTextProps): JSX.Element {
   );
 }
 
-function drawText({
-  text,
-  placeholders,
-  source,
-  spans = [],
-  lang,
-  isPlain = false,
-}: ChipTextProps): JSX.Element {
+function drawText({ text, placeholders, source, spans = [], lang, isPlain = false }: ChipTextProps) {
   const shown = text.slice(0, MAX_CHARACTERS);
   const hints = { ...(placeholders ? { placeholders } : {}), ...(source ? { source } : {}) };
   const runs = layerSpans(shown, tokensOf(shown, hints), spans);
@@ -86,11 +79,11 @@ function Run({
   );
 }
 
-function Colour({ run: { token, text } }: { readonly run: TextRun }): JSX.Element {
+function Colour({ run: { token, text } }: { run: TextRun }) {
   return <span class={`coloured ${token.kind}`}>{text}</span>;
 }
 
-function Chip({ run: { token } }: { readonly run: TextRun }): JSX.Element {
+function Chip({ run: { token } }: { run: TextRun }) {
   const isLineEnd = token.kind === 'break' && token.label === '↵';
   return (
     <>

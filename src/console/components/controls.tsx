@@ -81,7 +81,7 @@ export function Select({
 }
 
 /** Forgets the token in this tab and its storage. It has the same name wherever it is. */
-export function LogOutButton({ class: name = '' }: { readonly class?: string }): JSX.Element {
+export function LogOutButton({ class: name = '' }: { class?: string }): JSX.Element {
   const app = useApp();
   return (
     <Button class={name} onClick={() => void app.logOut()}>

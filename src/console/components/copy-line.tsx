@@ -6,7 +6,7 @@ import { useApp } from '../state/app.ts';
 const TOLD_MS = 2000;
 
 /** A command, and a button that copies it. */
-export function CopyLine({ line }: { readonly line: string }): JSX.Element {
+export function CopyLine({ line }: { line: string }): JSX.Element {
   const app = useApp();
   const [told, setTold] = useState('Copy');
   const code = useRef<HTMLElement>(null);

@@ -18,7 +18,7 @@ export function DiffText({
   return useMemo(() => drawDiff(before, after, lang), [before, after, lang]);
 }
 
-function drawDiff(before: string, after: string, lang: string | undefined): JSX.Element {
+function drawDiff(before: string, after: string, lang: string | undefined) {
   const parts = diffTexts(before, after);
   return (
     <span class="diff-text" dir="auto" translate={false} lang={lang}>

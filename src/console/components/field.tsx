@@ -78,7 +78,7 @@ export function helpOf({ help, kind }: Field): string {
   return `${help} ${HINTS[kind] ?? ''}`.trim();
 }
 
-function Group({ form, field }: FieldProps): JSX.Element {
+function Group({ form, field }: FieldProps) {
   return (
     <fieldset>
       <legend>
@@ -97,7 +97,7 @@ function Group({ form, field }: FieldProps): JSX.Element {
   );
 }
 
-function Arguments({ form, field: { path, members } }: FieldProps): JSX.Element {
+function Arguments({ form, field: { path, members } }: FieldProps) {
   return (
     <div class="fields">
       <Problems form={form} path={path} />
@@ -108,7 +108,7 @@ function Arguments({ form, field: { path, members } }: FieldProps): JSX.Element 
   );
 }
 
-function Label({ form: { fixed }, field: { label, path, required } }: FieldProps): JSX.Element {
+function Label({ form: { fixed }, field: { label, path, required } }: FieldProps) {
   return (
     <>
       {label}
@@ -122,7 +122,7 @@ function messagesAt({ problems }: Form, path: string): readonly string[] {
 }
 
 /** What is wrong with the field at a path. */
-export function Problems({ form, path }: { readonly form: Form; readonly path: string }): JSX.Element | null {
+export function Problems({ form, path }: { form: Form; path: string }): JSX.Element | null {
   const messages = messagesAt(form, path);
   if (messages.length === 0) return null;
   return (
@@ -198,11 +198,7 @@ function Control({
   }
 }
 
-function Choice({
-  form,
-  field,
-  attributes,
-}: FieldProps & { readonly attributes: ControlAttributes }): JSX.Element {
+function Choice({ form, field, attributes }: FieldProps & { readonly attributes: ControlAttributes }) {
   const { path, kind, options, required } = field;
   const value = String(form.values[path] ?? '');
   const textOf = (option: string): string =>

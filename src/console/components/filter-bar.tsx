@@ -68,7 +68,7 @@ export function FilterBar({
   );
 }
 
-function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
+function FilterField({ filter }: { filter: Filter }) {
   const app = useApp();
   const { name, label } = filter;
   if (filter.kind === 'text') return <TextFilter name={name} label={label} hint={filter.hint ?? ''} />;
@@ -91,15 +91,7 @@ function FilterField({ filter }: { readonly filter: Filter }): JSX.Element {
   );
 }
 
-function TextFilter({
-  name,
-  label,
-  hint,
-}: {
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string;
-}): JSX.Element {
+function TextFilter({ name, label, hint }: { name: string; label: string; hint: string }) {
   const { typed, onInput, onChange } = useTypedQuery(name);
   return (
     <label class="filter-wide">

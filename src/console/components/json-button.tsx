@@ -31,7 +31,7 @@ function JsonDialog({
   value,
   command,
   onClosed,
-}: JsonButtonProps & { readonly onClosed: () => void }): JSX.Element {
+}: JsonButtonProps & { readonly onClosed: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   // As it was when it was opened: text that changes cannot be read or selected.
   const [text] = useState(() => renderExact(value, 2));

@@ -1,5 +1,6 @@
 import { untracked } from '@preact/signals';
 import { Component, createRef, type JSX } from 'preact';
+import type { Report } from '../api/wire.ts';
 import { useApp } from '../state/app.ts';
 import { taskAddress } from '../text/addresses.ts';
 import { renderExact } from '../text/exact-json.ts';
@@ -8,15 +9,7 @@ import { absolute, utc } from '../text/format.ts';
 /** The reader counts as at the end within this distance of it, pixels. */
 const NEAR_END = 8;
 
-interface LogLine {
-  /** Unix seconds. */
-  readonly ts: number;
-  readonly level: string;
-  readonly msg: string;
-  readonly task_id?: string | undefined;
-  readonly seq?: number;
-  readonly fields?: object | undefined;
-}
+type LogLine = Report<'daemon.logs'>['lines'][number] & { readonly seq?: number };
 
 interface LogProps {
   readonly label: string;
@@ -62,7 +55,7 @@ export class LogLines extends Component<LogProps> {
   }
 }
 
-function LineParts({ line }: { readonly line: LogLine }): JSX.Element {
+function LineParts({ line }: { line: LogLine }) {
   const { ts, level, msg, fields, task_id: task } = line;
   // Read once per drawing, and not followed: a log of thousands of lines must not be drawn every second.
   const app = useApp();

@@ -66,13 +66,7 @@ export function Section({
   );
 }
 
-function PanelBody<T>({
-  feed,
-  children,
-}: {
-  readonly feed: FeedState<T>;
-  readonly children: (value: T) => ComponentChildren;
-}): JSX.Element {
+function PanelBody<T>({ feed, children }: { feed: FeedState<T>; children: (value: T) => ComponentChildren }) {
   const app = useApp();
   const { value, failure } = feed;
   if (failure !== null && isAbsentDaemon(app, failure)) return <Folded feed={feed}>{children}</Folded>;
@@ -92,7 +86,7 @@ function Folded<T>({
 }: {
   readonly feed: FeedState<T>;
   readonly children: (value: T) => ComponentChildren;
-}): JSX.Element {
+}) {
   const app = useApp();
   const since = verdictState(app).value?.health.daemon.since ?? null;
   return (
@@ -117,7 +111,7 @@ function FailureNote({
 }: {
   readonly feed: FeedState<unknown>;
   readonly failure: ApiFailure;
-}): JSX.Element {
+}) {
   const app = useApp();
   const now = app.localNow();
   const age = [

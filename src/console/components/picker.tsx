@@ -128,7 +128,7 @@ function Option({
   readonly option: PickerOption;
   readonly isActive: boolean;
   readonly onPick: () => void;
-}): JSX.Element {
+}) {
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isActive) element.current?.scrollIntoView({ block: 'nearest' });

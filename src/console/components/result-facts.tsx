@@ -11,13 +11,7 @@ const MOST_ITEMS = 20;
 const MOST_LEVELS = 3;
 
 /** The result of a task in words; its JSON is one press away. */
-export function ResultFacts({
-  label,
-  value,
-}: {
-  readonly label: string;
-  readonly value: object;
-}): JSX.Element {
+export function ResultFacts({ label, value }: { label: string; value: object }): JSX.Element {
   return (
     <div class="result">
       <Members value={value} level={0} />
@@ -27,13 +21,7 @@ export function ResultFacts({
 }
 
 /** The exact JSON of a value, folded. */
-export function JsonDetails({
-  label,
-  value,
-}: {
-  readonly label: string;
-  readonly value: unknown;
-}): JSX.Element {
+export function JsonDetails({ label, value }: { label: string; value: unknown }): JSX.Element {
   return (
     <details class="json-view">
       <summary>{`</> JSON · ${label}`}</summary>
@@ -42,7 +30,7 @@ export function JsonDetails({
   );
 }
 
-function Members({ value, level }: { readonly value: object; readonly level: number }): JSX.Element {
+function Members({ value, level }: { value: object; level: number }) {
   const now = useApp().now();
   return (
     <Facts
@@ -65,13 +53,7 @@ function shown(value: unknown, level: number): ComponentChildren {
   return level + 1 < MOST_LEVELS ? <Members value={value} level={level + 1} /> : null;
 }
 
-function Items({
-  items,
-  level,
-}: {
-  readonly items: readonly unknown[];
-  readonly level: number;
-}): JSX.Element {
+function Items({ items, level }: { items: readonly unknown[]; level: number }) {
   const now = useApp().now();
   const rest = items.length - MOST_ITEMS;
   return (

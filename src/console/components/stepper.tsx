@@ -12,13 +12,7 @@ const WORDS = { done: 'done', now: 'running', failed: 'failed', stopped: 'stoppe
 const TONES = { done: 'ok', now: 'info', failed: 'bad', stopped: 'idle' } as const;
 
 /** The steps of a long piece of work, the first one first. */
-export function Stepper({
-  label,
-  steps,
-}: {
-  readonly label: string;
-  readonly steps: readonly Step[];
-}): JSX.Element {
+export function Stepper({ label, steps }: { label: string; steps: readonly Step[] }): JSX.Element {
   return (
     <ol class="stepper" aria-label={label}>
       {steps.map(({ key, text, state, detail }) => (

@@ -49,7 +49,7 @@ export function Table<R>({ caption, columns, rows, keyOf }: TableProps<R>): JSX.
   );
 }
 
-function cellOf<R>(column: Column<R>, row: R, index: number): JSX.Element {
+function cellOf<R>(column: Column<R>, row: R, index: number) {
   const { head, cell, class: name = '', narrow = index === 0 ? 'title' : 'detail' } = column;
   const value = cell(row);
   // Narrow screens leave out an empty cell.

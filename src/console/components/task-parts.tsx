@@ -20,7 +20,7 @@ const TASK_TONES: Readonly<Record<string, Tone>> = {
 } satisfies Record<Task['status'], Tone>;
 
 /** The state of a task. */
-export function TaskBadge({ status }: { readonly status: string }): JSX.Element {
+export function TaskBadge({ status }: { status: string }): JSX.Element {
   return <Badge tone={TASK_TONES[status] ?? 'idle'}>{words(status)}</Badge>;
 }
 
@@ -35,7 +35,7 @@ export function titleOf(app: App, task: Task): string {
 }
 
 /** A link to the page of a task. Its tooltip has the kind as the command line names it. */
-export function TaskLink({ task }: { readonly task: Task }): JSX.Element {
+export function TaskLink({ task }: { task: Task }): JSX.Element {
   return (
     <a href={taskAddress(task.task_id)} title={task.kind}>
       {titleOf(useApp(), task)}
@@ -44,7 +44,7 @@ export function TaskLink({ task }: { readonly task: Task }): JSX.Element {
 }
 
 /** How far a task is; nothing until it reports. */
-export function TaskProgress({ task: { kind, progress } }: { readonly task: Task }): JSX.Element | null {
+export function TaskProgress({ task: { kind, progress } }: { task: Task }): JSX.Element | null {
   if (progress === null) return null;
   const { done, total, unit, phase } = progress;
   const amount = (value: number): string => (unit === 'bytes' ? textBytes(value) : count(value));
@@ -83,7 +83,7 @@ function canCancel(app: App, task: Task): boolean {
 }
 
 /** Opens the form that cancels a task. */
-export function CancelButton({ task }: { readonly task: Task }): JSX.Element | null {
+export function CancelButton({ task }: { task: Task }): JSX.Element | null {
   if (!canCancel(useApp(), task)) return null;
   return (
     <ActionButton
@@ -97,7 +97,7 @@ export function CancelButton({ task }: { readonly task: Task }): JSX.Element | n
 }
 
 /** How long a task took, or has taken so far. */
-export function Took({ task }: { readonly task: Task }): JSX.Element {
+export function Took({ task }: { task: Task }): JSX.Element {
   const app = useApp();
   const { started_at: started, finished_at: finished } = task;
   return <>{started === null ? '–' : duration((finished ?? app.now()) - started)}</>;

@@ -8,13 +8,7 @@ import { absolute, relative, utc } from '../text/format.ts';
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'idle' | 'unknown';
 
 /** A state in one or two words. */
-export function Badge({
-  tone,
-  children,
-}: {
-  readonly tone: Tone;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
@@ -50,7 +44,7 @@ export function Time({
 }
 
 /** A sentence of the contract; text in backticks becomes code. */
-export function Prose({ text }: { readonly text: string }): JSX.Element {
+export function Prose({ text }: { text: string }): JSX.Element {
   return (
     <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
   );
@@ -60,7 +54,7 @@ export function Prose({ text }: { readonly text: string }): JSX.Element {
 export type Fact = readonly [term: string, value: ComponentChildren];
 
 /** Terms and values. */
-export function Facts({ rows }: { readonly rows: readonly Fact[] }): JSX.Element {
+export function Facts({ rows }: { rows: readonly Fact[] }): JSX.Element {
   return (
     <dl class="facts">
       {rows
@@ -76,7 +70,7 @@ export function Facts({ rows }: { readonly rows: readonly Fact[] }): JSX.Element
 }
 
 /** Said where there is nothing to show; it says what to do. */
-export function Empty({ children }: { readonly children: ComponentChildren }): JSX.Element {
+export function Empty({ children }: { children: ComponentChildren }): JSX.Element {
   return <p class="empty">{children}</p>;
 }
 
@@ -90,7 +84,7 @@ export function Loading(): JSX.Element {
 }
 
 /** A text of several lines as it is. It scrolls, so the keyboard must be able to reach it. */
-export function RawText({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
+export function RawText({ label, text }: { label: string; text: string }): JSX.Element {
   return (
     <pre tabIndex={0} role="region" aria-label={label}>
       {text}
@@ -127,7 +121,7 @@ export function Skeleton(): JSX.Element {
 }
 
 /** A failure with its code, and the words of the daemon about it. */
-export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.Element {
+export function FailureText({ failure }: { failure: ApiFailure }): JSX.Element {
   const { runbooks } = useApp().contract;
   const contract = useWholeContract();
   const { code, daemon, documentation } = failure.problem;
@@ -168,7 +162,7 @@ export function FailureText({ failure }: { readonly failure: ApiFailure }): JSX.
 }
 
 /** Stands in for an answer that has not come. @param props `failure`: why it will not; `null` while it is pending */
-export function AnswerNote({ failure }: { readonly failure: ApiFailure | null }): JSX.Element {
+export function AnswerNote({ failure }: { failure: ApiFailure | null }): JSX.Element {
   return failure === null ? (
     <p class="muted" aria-busy="true">
       Searching …

@@ -293,12 +293,8 @@ interface RowWindow {
  * @param overscan rows above and below the ones in view
  */
 export function windowAt(
-  { top, viewport }: { readonly top: number; readonly viewport: number },
-  {
-    count,
-    rowHeight,
-    overscan,
-  }: { readonly count: number; readonly rowHeight: number; readonly overscan: number },
+  { top, viewport }: { top: number; viewport: number },
+  { count, rowHeight, overscan }: { count: number; rowHeight: number; overscan: number },
 ): RowWindow {
   const first = Math.floor(top / rowHeight) - overscan;
   const last = Math.ceil((top + viewport) / rowHeight) - 1 + overscan;
@@ -307,7 +303,7 @@ export function windowAt(
 
 /** How far to go so that a row is in view; the present place if it is. */
 export function topToShow(
-  { top, viewport }: { readonly top: number; readonly viewport: number },
+  { top, viewport }: { top: number; viewport: number },
   index: number,
   rowHeight: number,
 ): number {
@@ -319,7 +315,7 @@ export function topToShow(
 /** The row that a key goes to, `null` if the key does not move. */
 export function rowAfterKey(
   key: string,
-  { active, count, page }: { readonly active: number; readonly count: number; readonly page: number },
+  { active, count, page }: { active: number; count: number; page: number },
 ): number | null {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: active + 1,

@@ -195,7 +195,7 @@ function focusTable(box: HTMLElement): void {
   box.closest<HTMLElement>('.virtual')?.focus({ preventScroll: true });
 }
 
-function cellOf<R>(column: VirtualColumn<R>, row: R): JSX.Element {
+function cellOf<R>(column: VirtualColumn<R>, row: R) {
   const { id, cell, narrow = 'detail', class: name = '' } = column;
   const value = cell(row);
   return (
@@ -222,7 +222,7 @@ function ColumnEdge({
   readonly isReached: boolean;
   readonly onWidth: (width: number) => void;
   readonly onFocus: () => void;
-}): JSX.Element {
+}) {
   const widthOf = (edge: HTMLElement): number => edge.parentElement?.offsetWidth ?? 0;
   return (
     <span

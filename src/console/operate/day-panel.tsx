@@ -19,7 +19,7 @@ export function DayPanel(): JSX.Element {
   );
 }
 
-function Day({ history }: { readonly history: AdminIndex['history'] }): JSX.Element {
+function Day({ history }: { history: AdminIndex['history'] }) {
   const app = useApp();
   const { states, from } = history;
   // The day of a time changes once a day; the charts must not be drawn every second for it.
@@ -57,7 +57,7 @@ function Trend({
   readonly format: (value: number) => string;
   readonly span: string;
   readonly isTrouble?: boolean;
-}): JSX.Element {
+}) {
   const extent = extentOf(values);
   const tone = isTrouble && (extent?.greatest ?? 0) > 0 ? 'bad' : 'info';
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { ActionButton, Select } from '../components/controls.tsx';
 import { LogLines } from '../components/log-lines.tsx';
@@ -38,7 +37,7 @@ export const diagnosticsView: View = {
   ),
 };
 
-function Doctor(): JSX.Element {
+function Doctor() {
   const feed = reportState(useApp(), 'daemon.doctor');
   const overall =
     feed.value === null ? null : <Badge tone={TONES[feed.value.status]}>{words(feed.value.status)}</Badge>;
@@ -68,13 +67,7 @@ function Doctor(): JSX.Element {
   );
 }
 
-function FoldedChecks({
-  caption,
-  checks,
-}: {
-  readonly caption: string;
-  readonly checks: readonly DoctorCheck[];
-}): JSX.Element | null {
+function FoldedChecks({ caption, checks }: { caption: string; checks: readonly DoctorCheck[] }) {
   if (checks.length === 0) return null;
   return (
     <details>
@@ -87,13 +80,7 @@ function FoldedChecks({
   );
 }
 
-function CheckTable({
-  caption,
-  checks,
-}: {
-  readonly caption: string;
-  readonly checks: readonly DoctorCheck[];
-}): JSX.Element {
+function CheckTable({ caption, checks }: { caption: string; checks: readonly DoctorCheck[] }) {
   return (
     <Table
       caption={caption}
@@ -113,7 +100,7 @@ function CheckTable({
   );
 }
 
-function CheckStatus({ check: { status, evaluated } }: { readonly check: DoctorCheck }): JSX.Element {
+function CheckStatus({ check: { status, evaluated } }: { check: DoctorCheck }) {
   if (evaluated) return <Badge tone={TONES[status]}>{words(status)}</Badge>;
   return (
     <span>
@@ -123,7 +110,7 @@ function CheckStatus({ check: { status, evaluated } }: { readonly check: DoctorC
   );
 }
 
-function Finding({ check: { id, status, message } }: { readonly check: DoctorCheck }): JSX.Element {
+function Finding({ check: { id, status, message } }: { check: DoctorCheck }) {
   const app = useApp();
   const actions = status === 'ok' ? [] : actionsIn(message, app.contract.actions);
   return (
@@ -144,7 +131,7 @@ function Finding({ check: { id, status, message } }: { readonly check: DoctorChe
 
 const CHECK_SIGNS = { ok: '✓', bad: '✕', idle: '–' } as const;
 
-function VerdictChecks(): JSX.Element {
+function VerdictChecks() {
   return (
     <Panel title="Checks of the verdict" feed={verdictState(useApp())}>
       {({ readiness }) => (
@@ -171,7 +158,7 @@ function VerdictChecks(): JSX.Element {
   );
 }
 
-function Server(): JSX.Element {
+function Server() {
   return (
     <Panel title="This server" feed={verdictState(useApp())}>
       {({ health }) => (
@@ -201,7 +188,7 @@ function Server(): JSX.Element {
   );
 }
 
-function Log(): JSX.Element {
+function Log() {
   const app = useApp();
   const { tail, level: leastLevel, text: wantedText } = choicesOf(app);
   const feed = app.pool.state<Report<'daemon.logs'>>(`daemon.logs:${tail}`);
@@ -220,7 +207,7 @@ function Log(): JSX.Element {
   );
 }
 
-function LogTools(): JSX.Element {
+function LogTools() {
   const app = useApp();
   const { tail, level: leastLevel } = choicesOf(app);
   const { typed, onInput, onChange } = useTypedQuery('text');

@@ -68,7 +68,7 @@ function currentIncident({ pool, contract }: App): Incident | null {
   return incidentOf(facts, contract.checks);
 }
 
-function Files({ incident: { files, fileCount } }: { readonly incident: Incident }): JSX.Element | null {
+function Files({ incident: { files, fileCount } }: { incident: Incident }) {
   if (fileCount === 0) return null;
   const more = fileCount - files.length;
   return (
@@ -90,7 +90,7 @@ function Files({ incident: { files, fileCount } }: { readonly incident: Incident
   );
 }
 
-function Remedies({ incident }: { readonly incident: Incident }): JSX.Element {
+function Remedies({ incident }: { incident: Incident }) {
   const { contract } = useApp();
   const { remedy, task, command, reason } = incident;
   return (
@@ -120,7 +120,7 @@ function Remedies({ incident }: { readonly incident: Incident }): JSX.Element {
 }
 
 /** The answers that clients get, and the things that are unknown because of the cause. */
-function Consequences({ incident }: { readonly incident: Incident }): JSX.Element {
+function Consequences({ incident }: { incident: Incident }) {
   const { contract } = useApp();
   const { state, unknown, unknownSince } = incident;
   return (
@@ -142,7 +142,7 @@ function Consequences({ incident }: { readonly incident: Incident }): JSX.Elemen
   );
 }
 
-function NextTry(): JSX.Element | null {
+function NextTry() {
   const app = useApp();
   const { nextAt, loadedAt } = verdictState(app);
   if (currentVerdict(app).tone !== 'unknown' || loadedAt === null) return null;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useApp } from '../state/app.ts';
 import { reportFeed } from '../state/read-report.ts';
 import { taskListFeed } from '../state/tasks.ts';
@@ -37,7 +36,7 @@ export const overviewView: View = {
   ),
 };
 
-function FirstRow(): JSX.Element {
+function FirstRow() {
   const { tone } = currentVerdict(useApp());
   return (
     <>

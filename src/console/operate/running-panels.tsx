@@ -33,7 +33,7 @@ export function RunningTasks(): JSX.Element {
   );
 }
 
-function TaskRow({ task }: { readonly task: Task }): JSX.Element {
+function TaskRow({ task }: { task: Task }) {
   return (
     <>
       <div class="row-head">

@@ -1,4 +1,4 @@
-import { Fragment, type JSX } from 'preact';
+import { Fragment } from 'preact';
 import { runAction } from '../actions/post-action.ts';
 import type { Schedule } from '../api/wire.ts';
 import { ActionButton, Select } from '../components/controls.tsx';
@@ -41,7 +41,7 @@ export const schedulesView: View = {
   },
 };
 
-function Schedules(): JSX.Element {
+function Schedules() {
   const app = useApp();
   const feed = reportState(app, 'schedule.list');
   const { jobs } = permittedContract(app.contract, (scope) => app.hasScope(scope));
@@ -93,7 +93,7 @@ function Schedules(): JSX.Element {
 }
 
 /** It may break after a colon only, so that its words stay whole. */
-function ScheduleId({ id }: { readonly id: string }): JSX.Element {
+function ScheduleId({ id }: { id: string }) {
   return (
     <code>
       {id.split(/(?<=:)/).map((part, index) => (
@@ -110,7 +110,7 @@ function asNumber(value: number | bigint | null): number | null {
   return value === null ? null : Number(value);
 }
 
-function when({ origin, every_seconds: every }: Schedule): JSX.Element {
+function when({ origin, every_seconds: every }: Schedule) {
   return (
     <>
       {every === null ? 'Once' : `Every ${duration(Number(every))}`}
@@ -119,7 +119,7 @@ function when({ origin, every_seconds: every }: Schedule): JSX.Element {
   );
 }
 
-function what({ contract }: App, { action, args }: Schedule): JSX.Element {
+function what({ contract }: App, { action, args }: Schedule) {
   const title = contract.jobs[action]?.title;
   return (
     <>
@@ -130,7 +130,7 @@ function what({ contract }: App, { action, args }: Schedule): JSX.Element {
 }
 
 /** A switch in place where the schedule can be turned on and off; otherwise its state. */
-function State({ row }: { readonly row: Schedule }): JSX.Element {
+function State({ row }: { row: Schedule }) {
   const app = useApp();
   const { id, enabled, exhausted, replaced_by: other } = row;
   if (exhausted) return <Badge tone="idle">Used up</Badge>;
@@ -155,7 +155,7 @@ function State({ row }: { readonly row: Schedule }): JSX.Element {
   );
 }
 
-function NextRun({ row }: { readonly row: Schedule }): JSX.Element {
+function NextRun({ row }: { row: Schedule }) {
   const app = useApp();
   const at = asNumber(row.next_run_unix_seconds);
   const late = at === null || !row.enabled || row.exhausted ? 0 : app.now() - at;
@@ -175,7 +175,7 @@ function LastRun({
   row: { id, last_status: status, last_task_id: task, last_run_unix_seconds: at },
 }: {
   readonly row: Schedule;
-}): JSX.Element {
+}) {
   if (status === null) return <>–</>;
   return (
     <>
@@ -195,7 +195,7 @@ function done({ run_count: runs, max_runs: most, skipped_overlap: skipped }: Sch
 }
 
 /** The scope is that of the job, so a token may use all of them or none. */
-function RowActions({ row }: { readonly row: Schedule }): JSX.Element {
+function RowActions({ row }: { row: Schedule }) {
   const app = useApp();
   const { id, group, action, args, enabled } = row;
   if (!mayRunOn(app, 'schedule-run', action)) return <>–</>;
@@ -232,7 +232,7 @@ function RowActions({ row }: { readonly row: Schedule }): JSX.Element {
   );
 }
 
-function Runs({ id }: { readonly id: string }): JSX.Element {
+function Runs({ id }: { id: string }) {
   const app = useApp();
   const feed = reportState(app, 'task.list');
   const close = (

@@ -46,7 +46,7 @@ export function StoragePanel(): JSX.Element {
 }
 
 /** The releases and the room for more. Other files would only make both unreadable, so they are said in words. */
-function Volume({ storage }: { readonly storage: Storage }): JSX.Element {
+function Volume({ storage }: { storage: Storage }) {
   const parts = storageParts(storage);
   const other = parts.find(({ kind }) => kind === 'other')?.size ?? 0;
   return (

@@ -67,7 +67,7 @@ export function SyncPanel(): JSX.Element {
   );
 }
 
-function RunningSync({ status: { task } }: { readonly status: TaskStatus }): JSX.Element {
+function RunningSync({ status: { task } }: { status: TaskStatus }) {
   return (
     <div>
       <p>
@@ -78,13 +78,7 @@ function RunningSync({ status: { task } }: { readonly status: TaskStatus }): JSX
   );
 }
 
-function LastSync({
-  sync,
-  status,
-}: {
-  readonly sync: Sync;
-  readonly status: TaskStatus | null;
-}): JSX.Element {
+function LastSync({ sync, status }: { sync: Sync; status: TaskStatus | null }) {
   const { last, consecutive_failures: failures } = sync;
   if (last === null) return <p>No sync has ended yet.</p>;
   const word = words(last.result ?? last.status);
@@ -114,7 +108,7 @@ function tookText({ task, course }: TaskStatus): string | null {
   return fetched === undefined ? time : `${textBytes(fetched)} ${time}`;
 }
 
-function Curve({ status: { course } }: { readonly status: TaskStatus }): JSX.Element | null {
+function Curve({ status: { course } }: { status: TaskStatus }) {
   const phase = course.findLast(({ unit }) => unit === 'bytes') ?? mainPhase(course);
   if (phase === null) return null;
   return (

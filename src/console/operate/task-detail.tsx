@@ -15,7 +15,7 @@ import { renderExact } from '../text/exact-json.ts';
 import { mainPhase, samplesOf, speedText, taskSteps, type TaskStatus } from './task-steps.ts';
 
 /** One task: its steps, its outcome and its log. */
-export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
+export function TaskDetail({ id }: { id: string }): JSX.Element {
   const app = useApp();
   const { pool } = app;
   const feed = pool.state<TaskStatus>(`task:${id}`);
@@ -56,7 +56,7 @@ export function TaskDetail({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-function TaskActions({ task }: { readonly task: Task }): JSX.Element {
+function TaskActions({ task }: { task: Task }) {
   const contract = useWholeContract();
   const again = contract === null ? null : retryRequest(task, contract.actions);
   return (
@@ -71,7 +71,7 @@ function TaskActions({ task }: { readonly task: Task }): JSX.Element {
   );
 }
 
-function Failure({ task }: { readonly task: Task }): JSX.Element | null {
+function Failure({ task }: { task: Task }) {
   const contract = useWholeContract();
   const { failure_code: code, failure_reason: reason } = task;
   if (code === null) return null;
@@ -91,7 +91,7 @@ function Failure({ task }: { readonly task: Task }): JSX.Element | null {
   );
 }
 
-function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null {
+function Course({ status }: { status: TaskStatus }) {
   const { task, course } = status;
   const steps = taskSteps(status);
   const bar = isActive(task) ? <TaskProgress task={task} /> : null;
@@ -114,7 +114,7 @@ function Course({ status }: { readonly status: TaskStatus }): JSX.Element | null
   );
 }
 
-function TaskFacts({ task }: { readonly task: Task }): JSX.Element {
+function TaskFacts({ task }: { task: Task }) {
   return (
     <>
       <Facts

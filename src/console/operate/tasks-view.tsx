@@ -47,7 +47,7 @@ export const tasksView: View = {
   },
 };
 
-function List(): JSX.Element {
+function List() {
   const app = useApp();
   const feed = reportState(app, 'task.list');
   const shown = Number(app.query('rows')) || FIRST_ROWS;
@@ -97,13 +97,7 @@ const ORIGINS = [
   ['person', 'A person or a job'],
 ] as const;
 
-function Filters({
-  report: { items, counts },
-  shown,
-}: {
-  readonly report: Report<'task.list'>;
-  readonly shown: number;
-}): JSX.Element {
+function Filters({ report: { items, counts }, shown }: { report: Report<'task.list'>; shown: number }) {
   const app = useApp();
   const kind = app.query('kind');
   const kinds = [...new Set([...items.map((task) => task.kind), ...(kind === '' ? [] : [kind])])];
@@ -134,7 +128,7 @@ function Filters({
   );
 }
 
-function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
+function TaskTable({ rows }: { rows: readonly Task[] }) {
   const app = useApp();
   return (
     <Table
@@ -160,7 +154,7 @@ function TaskTable({ rows }: { readonly rows: readonly Task[] }): JSX.Element {
   );
 }
 
-function Asked({ task }: { readonly task: Task }): JSX.Element {
+function Asked({ task }: { task: Task }) {
   const by = task.schedule_id ?? task.reviewer;
   return (
     <>

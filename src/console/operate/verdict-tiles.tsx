@@ -30,13 +30,7 @@ export function VerdictTiles(): JSX.Element {
   );
 }
 
-function Tile({
-  title,
-  children,
-}: {
-  readonly title: ComponentChildren;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+function Tile({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
   return (
     <article class="card tile">
       <h3>{title}</h3>
@@ -45,7 +39,7 @@ function Tile({
   );
 }
 
-function ChannelTile({ name }: { readonly name: 'official' | 'localized' }): JSX.Element {
+function ChannelTile({ name }: { name: 'official' | 'localized' }) {
   const app = useApp();
   const health = verdictState(app).value?.health;
   const verdict = health?.verdicts[name];
@@ -92,11 +86,7 @@ const COURSES: Readonly<Partial<Record<ServiceState['state'], string>>> = {
   degraded: 'degraded ',
 };
 
-function Course({
-  state: { state, reason, since, message },
-}: {
-  readonly state: Omit<ServiceState, 'channels'>;
-}): JSX.Element {
+function Course({ state: { state, reason, since, message } }: { state: Omit<ServiceState, 'channels'> }) {
   const app = useApp();
   const told = currentVerdict(app).tone === 'ok' ? null : verdictState(app).value?.health.service.reason;
   if (reason !== null && reason !== told) return <p class="muted">{message}</p>;
@@ -108,11 +98,7 @@ function Course({
   );
 }
 
-function servedBadge(
-  state: ServiceState['state'] | undefined,
-  isAbsent: boolean,
-  isDistributable: boolean,
-): JSX.Element {
+function servedBadge(state: ServiceState['state'] | undefined, isAbsent: boolean, isDistributable: boolean) {
   if (isAbsent) return <Badge tone="idle">None</Badge>;
   // A rollback withdrew it on purpose; nothing is broken.
   if (state === 'withdrawn') return <Badge tone="idle">Withdrawn</Badge>;
@@ -127,14 +113,14 @@ function servedBadge(
 function integrity(
   { integrity: state, damaged_count: damaged }: CurrentRelease,
   channelState: ServiceState['state'] | undefined,
-): JSX.Element {
+) {
   if (state === 'damaged' && damaged > 0) return <Badge tone="bad">{`${count(damaged)} damaged`}</Badge>;
   if (state === 'damaged' || channelState === 'damaged') return <Badge tone="bad">Damaged</Badge>;
   if (state === 'ok') return <Badge tone="ok">Intact</Badge>;
   return <Badge tone="idle">Not verified</Badge>;
 }
 
-function AttestationTile(): JSX.Element {
+function AttestationTile() {
   const app = useApp();
   const attestation = verdictState(app).value?.health.attestation ?? null;
   if (attestation === null) {
@@ -183,7 +169,7 @@ function shortTime(seconds: number): string {
   return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
 }
 
-function SpaceTile(): JSX.Element {
+function SpaceTile() {
   const { pool } = useApp();
   const feed = pool.state<Report<'daemon.doctor'>>('daemon.doctor');
   const storage = feed.value?.storage ?? null;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { ReleaseRow } from '../api/wire.ts';
 import { Button, Select } from '../components/controls.tsx';
 import { Panel } from '../components/panel.tsx';
@@ -14,7 +13,7 @@ export const compareView: View = {
   Body: Compare,
 };
 
-function Compare(): JSX.Element {
+function Compare() {
   const app = useApp();
   const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
@@ -30,13 +29,7 @@ function Compare(): JSX.Element {
   );
 }
 
-function Pair({
-  rows,
-  status,
-}: {
-  readonly rows: readonly ReleaseRow[];
-  readonly status: ReleaseStatus | null;
-}): JSX.Element {
+function Pair({ rows, status }: { rows: readonly ReleaseRow[]; status: ReleaseStatus | null }) {
   const app = useApp();
   const [left, right] = [app.query('left'), app.query('right')];
   const found = [left, right].map((id) => rows.find((row) => row.release_id === id));
@@ -71,7 +64,7 @@ function Side({
   readonly label: string;
   readonly rows: readonly ReleaseRow[];
   readonly status: ReleaseStatus | null;
-}): JSX.Element {
+}) {
   const app = useApp();
   const chosen = app.query(name);
   const served = rows.filter(

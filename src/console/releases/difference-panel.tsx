@@ -34,7 +34,7 @@ export function Difference({ left, right, status }: DifferenceProps): JSX.Elemen
   return <Compared key={key} left={left} right={right} />;
 }
 
-function Compared({ left, right }: Omit<DifferenceProps, 'status'>): JSX.Element {
+function Compared({ left, right }: Omit<DifferenceProps, 'status'>) {
   const control = useComparison(useApp(), left, right);
   const { comparison, start } = control;
   if (comparison === null) {
@@ -58,13 +58,7 @@ function Compared({ left, right }: Omit<DifferenceProps, 'status'>): JSX.Element
   );
 }
 
-function Progress({
-  comparison,
-  control,
-}: {
-  readonly comparison: Comparison;
-  readonly control: ComparisonControl;
-}): JSX.Element | null {
+function Progress({ comparison, control }: { comparison: Comparison; control: ComparisonControl }) {
   const { phase, read, total, failure } = comparison.state.value;
   if (phase === 'done') return null;
   if (phase === 'failed' && failure !== null) {
@@ -96,7 +90,7 @@ function Progress({
   );
 }
 
-function Totalled({ totals }: { readonly totals: Totals }): JSX.Element {
+function Totalled({ totals }: { totals: Totals }) {
   return (
     <p>
       <Counts totals={totals} />
@@ -105,7 +99,7 @@ function Totalled({ totals }: { readonly totals: Totals }): JSX.Element {
   );
 }
 
-function Counts({ totals }: { readonly totals: Totals }): JSX.Element {
+function Counts({ totals }: { totals: Totals }) {
   const { added, changed, removed } = totals;
   return (
     <span class="changes">
@@ -119,7 +113,7 @@ function Counts({ totals }: { readonly totals: Totals }): JSX.Element {
   );
 }
 
-function DifferenceTree({ comparison }: { readonly comparison: Comparison }): JSX.Element {
+function DifferenceTree({ comparison }: { comparison: Comparison }) {
   const { folders } = comparison;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const { phase } = comparison.state.value;
@@ -155,7 +149,7 @@ function DifferenceTree({ comparison }: { readonly comparison: Comparison }): JS
   );
 }
 
-function NodeText({ node }: { readonly node: DifferenceNode }): JSX.Element {
+function NodeText({ node }: { node: DifferenceNode }) {
   if (node.kind === 'more') return <span class="link">{node.text}</span>;
   if (node.kind === 'folder') {
     const { totals } = node.folder;

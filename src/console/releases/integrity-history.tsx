@@ -8,7 +8,7 @@ import { reportState } from '../state/read-report.ts';
 import { count } from '../text/format.ts';
 
 /** The checks and repairs of a release that the daemon still has the tasks of, newest first. */
-export function IntegrityHistory({ releaseId }: { readonly releaseId: string }): JSX.Element | null {
+export function IntegrityHistory({ releaseId }: { releaseId: string }): JSX.Element | null {
   const tasks = reportState(useApp(), 'task.list').value;
   if (tasks === null) return null;
   const checks = checksOf(tasks.items, releaseId);

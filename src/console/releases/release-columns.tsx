@@ -58,7 +58,7 @@ export function releaseColumns(
   ];
 }
 
-function ReleaseLink({ id }: { readonly id: string }): JSX.Element {
+function ReleaseLink({ id }: { id: string }) {
   return (
     <a class="cut" href={releaseAddress(id)} tabIndex={-1} aria-label={id} title={id}>
       <span>{id.slice(0, -ID_END)}</span>

@@ -31,7 +31,7 @@ type Serving = 'current' | 'retained' | 'none';
 
 /** How the attestation lets servers serve a release; `null` while it is not known. */
 export function servingOf(
-  { release_id: id }: { readonly release_id: string },
+  { release_id: id }: { release_id: string },
   status: ReleaseStatus | null,
 ): Serving | null {
   if (status === null) return null;
@@ -61,7 +61,7 @@ export function predecessorOf(row: ReleaseRow, rows: readonly ReleaseRow[]): Rel
 
 /** The part of the texts of a release that its localization covers, from 0 to 1; `null` where no report has it. */
 export function coverageOf(
-  { release_id: id }: { readonly release_id: string },
+  { release_id: id }: { release_id: string },
   status: Report<'translation.status'> | null,
 ): { readonly publishable: number; readonly units: number } | null {
   const coverage = status?.coverage;

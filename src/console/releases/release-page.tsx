@@ -13,7 +13,7 @@ import { coverageOf, predecessorOf, servingOf, type ReleaseStatus } from './rele
 import { compareHref, Integrity, ReleaseButtons, ServedBadge, StateBadge } from './release-parts.tsx';
 
 /** One release: its facts, its provenance, its integrity, and its difference to the previous release. */
-export function ReleasePage({ id }: { readonly id: string }): JSX.Element {
+export function ReleasePage({ id }: { id: string }): JSX.Element {
   const app = useApp();
   const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
@@ -56,7 +56,7 @@ interface PartProps {
   readonly status: ReleaseStatus | null;
 }
 
-function Summary({ release, status }: PartProps): JSX.Element {
+function Summary({ release, status }: PartProps) {
   const { manifest, created_at: created, published_at: published, base_release_id: base, stale } = release;
   const translation = reportState(useApp(), 'translation.status').value;
   const coverage = coverageOf(release, translation);
@@ -96,7 +96,7 @@ function Summary({ release, status }: PartProps): JSX.Element {
   );
 }
 
-function Provenance({ release, status }: PartProps): JSX.Element {
+function Provenance({ release, status }: PartProps) {
   const serving = servingOf(release, status);
   const attestation = serving === null || serving === 'none' ? null : (status?.attestation ?? null);
   const { manifest, channel } = release;
@@ -137,7 +137,7 @@ function Provenance({ release, status }: PartProps): JSX.Element {
 }
 
 /** Where a sync fetches from now; releases before may have come from another place. */
-function Upstream({ status }: { readonly status: PartProps['status'] }): JSX.Element | null {
+function Upstream({ status }: { status: PartProps['status'] }) {
   const upstream = status?.upstream;
   if (upstream === undefined) return null;
   if (upstream === null) return <>none is configured now</>;
@@ -149,7 +149,7 @@ function Upstream({ status }: { readonly status: PartProps['status'] }): JSX.Ele
   );
 }
 
-function IntegrityPanel({ release, status }: PartProps): JSX.Element {
+function IntegrityPanel({ release, status }: PartProps) {
   const { damaged, damaged_examples: examples = [] } = release.artifact_integrity;
   const verdict = verdictState(useApp()).value?.health.verdicts[release.channel];
   const current = [status?.official, status?.localized].find(
@@ -204,11 +204,7 @@ function IntegrityPanel({ release, status }: PartProps): JSX.Element {
   );
 }
 
-function Changes({
-  release,
-  rows,
-  status,
-}: PartProps & { readonly rows: readonly ReleaseRow[] }): JSX.Element {
+function Changes({ release, rows, status }: PartProps & { readonly rows: readonly ReleaseRow[] }) {
   const before = predecessorOf(release, rows);
   const base = rows.find((row) => row.channel === 'official' && row.release_id === release.base_release_id);
   return (

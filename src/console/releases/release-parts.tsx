@@ -32,7 +32,7 @@ export function StateBadge({
 }
 
 /** Whether the bytes of a release were intact when they were last read. Shared bytes may be older than the release. */
-export function Integrity({ release }: { readonly release: ReleaseRow }): JSX.Element {
+export function Integrity({ release }: { release: ReleaseRow }): JSX.Element {
   const { checked_at: at, ok, damaged } = release.artifact_integrity;
   if (at === null) return <Badge tone="idle">Not verified</Badge>;
   return (

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { lastCurrentAt } from '../../domain/release/release-history.ts';
 import type { ReleaseRow, Report } from '../api/wire.ts';
@@ -31,7 +30,7 @@ export const releasesView: View = {
   },
 };
 
-function Releases(): JSX.Element {
+function Releases() {
   const app = useApp();
   const feed = reportState(app, 'release.list');
   const status = app.pool.state<ReleaseStatus>('release.status').value;
@@ -52,7 +51,7 @@ function ReleaseList({
   readonly all: readonly ReleaseRow[];
   readonly status: ReleaseStatus | null;
   readonly translation: Report<'translation.status'> | null;
-}): JSX.Element {
+}) {
   const app = useApp();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [channel, state] = [app.query('channel'), app.query('state')];
@@ -153,7 +152,7 @@ function ReleaseSelection({
   readonly all: readonly ReleaseRow[];
   readonly status: ReleaseStatus | null;
   readonly onClear: () => void;
-}): JSX.Element {
+}) {
   const [first, second] = rows.toSorted((left, right) => left.created_at - right.created_at);
   return (
     <div class="selection" role="group" aria-label="Selected releases">

@@ -1,6 +1,5 @@
 /** The views of the settings in one file: they are small, and a file of its own costs each more than it holds. */
 
-import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ConsoleReport } from '../../contract/console/console-contract.ts';
 import { Select, ActionButton, LogOutButton } from '../components/controls.tsx';
@@ -25,7 +24,7 @@ const THEME_WORDS: Readonly<Record<Theme, string>> = {
 
 export const settingsView: View = { feeds: () => [], Body: Settings };
 
-function Settings(): JSX.Element {
+function Settings() {
   const app = useApp();
   const index = app.index();
   if (index === null) return <Empty>Loading …</Empty>;
@@ -86,7 +85,7 @@ const OTHERS = 'Releases and daemon';
 
 export const actionsView: View = { feeds: () => [], Body: AllActions };
 
-function AllActions(): JSX.Element {
+function AllActions() {
   const app = useApp();
   if (app.index() === null) return <Empty>Loading …</Empty>;
   if (!app.canControl()) {
@@ -119,13 +118,7 @@ function AllActions(): JSX.Element {
   );
 }
 
-function ActionList({
-  title,
-  actions,
-}: {
-  readonly title: string;
-  readonly actions: readonly string[];
-}): JSX.Element | null {
+function ActionList({ title, actions }: { title: string; actions: readonly string[] }) {
   const { contract } = useApp();
   if (actions.length === 0) return null;
   return (
@@ -171,7 +164,7 @@ function wordsOf({ contract }: App, action: string): string {
 
 export const reportsView: View = { feeds: () => [], Body: Reports };
 
-function Reports(): JSX.Element {
+function Reports() {
   const contract = useWholeContract();
   const [chosen, setChosen] = useState('');
   if (contract === null) return <Empty>Loading …</Empty>;
@@ -191,11 +184,7 @@ function Reports(): JSX.Element {
 }
 
 /** Shows any report by its form, with every digit and every field. */
-function ReportForm({
-  report: { report, path, summary, schema },
-}: {
-  readonly report: ConsoleReport;
-}): JSX.Element {
+function ReportForm({ report: { report, path, summary, schema } }: { report: ConsoleReport }) {
   const { api } = useApp();
   const [values, setValues] = useState<Values>({});
   const [unread, setUnread] = useState<readonly FieldProblem[]>([]);

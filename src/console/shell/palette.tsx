@@ -19,13 +19,7 @@ const LEAST_CHARACTERS = 2;
 const NO_UNITS: FoundUnits = { entries: [], isTruncated: false };
 
 /** Finds pages, actions, releases, tasks and units by a few characters, and opens one. */
-export function Palette({
-  recent,
-  onClosed,
-}: {
-  readonly recent: RecentEntries;
-  readonly onClosed: () => void;
-}): JSX.Element {
+export function Palette({ recent, onClosed }: { recent: RecentEntries; onClosed: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);

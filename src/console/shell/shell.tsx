@@ -11,13 +11,7 @@ import { VerdictBar } from './verdict-bar.tsx';
 import { viewOf, SECTIONS, tabsOf, type SectionId } from './views.ts';
 
 /** The frame around every page. Its children are the dialog that is open. */
-export function Shell({
-  page,
-  children,
-}: {
-  readonly page: Page;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+export function Shell({ page, children }: { page: Page; children: ComponentChildren }): JSX.Element {
   const { argument } = page.route;
   return (
     <div class="shell">
@@ -45,7 +39,7 @@ export function Shell({
   );
 }
 
-function Body({ page: { view, answers } }: { readonly page: Page }): JSX.Element {
+function Body({ page: { view, answers } }: { page: Page }) {
   const shown = view.value;
   if (shown === null) return <Empty>Loading …</Empty>;
   if (typeof shown === 'string') {
@@ -66,17 +60,11 @@ function Body({ page: { view, answers } }: { readonly page: Page }): JSX.Element
 }
 
 /** Follows the answers on its own, so that what it guards is not drawn again with each of them. */
-function AnswerGuard({
-  answers,
-  children,
-}: {
-  readonly answers: Page['answers'];
-  readonly children: ComponentChildren;
-}): JSX.Element {
+function AnswerGuard({ answers, children }: { answers: Page['answers']; children: ComponentChildren }) {
   return <Guard answers={answers.value}>{children}</Guard>;
 }
 
-function Overlay({ page }: { readonly page: Page }): JSX.Element | null {
+function Overlay({ page }: { page: Page }) {
   switch (page.overlay.value) {
     case 'palette':
       return <LazyPalette recent={page.recent} onClosed={page.closeOverlay} />;
@@ -101,7 +89,7 @@ const ICONS: Readonly<Record<SectionId, string>> = {
 };
 
 /** The sections of the console. A section without a page is left out. */
-function Rail(): JSX.Element {
+function Rail() {
   const { section } = viewOf(useApp().route);
   return (
     <nav class="rail" aria-label="Sections">
@@ -132,7 +120,7 @@ function Rail(): JSX.Element {
   );
 }
 
-function PageHead(): JSX.Element {
+function PageHead() {
   const entry = viewOf(useApp().route);
   const tabs = tabsOf(entry.section);
   return (
@@ -151,7 +139,7 @@ function PageHead(): JSX.Element {
   );
 }
 
-function VersionNote(): JSX.Element | null {
+function VersionNote() {
   const version = verdictState(useApp()).value?.health.version;
   const first = useRef(version);
   first.current ??= version;
@@ -164,7 +152,7 @@ function VersionNote(): JSX.Element | null {
   );
 }
 
-function PageKeysDialog({ onClosed }: { readonly onClosed: () => void }): JSX.Element {
+function PageKeysDialog({ onClosed }: { onClosed: () => void }) {
   const app = useApp();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -190,7 +178,7 @@ function PageKeysDialog({ onClosed }: { readonly onClosed: () => void }): JSX.El
   );
 }
 
-function LazyPalette(props: Parameters<typeof Palette>[0]): JSX.Element | null {
+function LazyPalette(props: Parameters<typeof Palette>[0]) {
   const app = useApp();
   const [loaded, setLoaded] = useState<{ readonly Palette: typeof Palette } | null>(null);
   useEffect(() => {

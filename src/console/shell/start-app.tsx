@@ -1,4 +1,4 @@
-import { render, type JSX } from 'preact';
+import { render } from 'preact';
 import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { ActionDialog } from '../actions/action-dialog.tsx';
 import type { TokenVault } from '../api/token-vault.ts';
@@ -85,7 +85,7 @@ function keyPressOf(event: KeyboardEvent): KeyPress {
   return { key, code, ctrlKey, metaKey, altKey, shiftKey, isComposing, isTyping, isInForm };
 }
 
-function Root({ page }: { readonly page: Page }): JSX.Element {
+function Root({ page }: { page: Page }) {
   if (!page.isOpen.value) return <LoginView message={page.loginMessage.value} onLogin={page.login} />;
   return (
     <Shell page={page}>
@@ -94,7 +94,7 @@ function Root({ page }: { readonly page: Page }): JSX.Element {
   );
 }
 
-function OpenDialog({ page }: { readonly page: Page }): JSX.Element | null {
+function OpenDialog({ page }: { page: Page }) {
   const request = page.request.value;
   const contract = page.wholeContract();
   if (request === null || contract === null) return null;

@@ -33,7 +33,7 @@ export class Toasts {
 }
 
 /** Draws the toasts. The announcer speaks them. */
-export function ToastList({ toasts }: { readonly toasts: Toasts }): JSX.Element | null {
+export function ToastList({ toasts }: { toasts: Toasts }): JSX.Element | null {
   if (toasts.shown.value.length === 0) return null;
   return (
     <section aria-label="Results">

@@ -11,7 +11,7 @@ import type { UnsavedNote } from '../translate/editor/draft/save-state.tsx';
 const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '–', unknown: '?' } as const;
 
 /** Says on every page whether clients get files. */
-export function VerdictBar({ onSearch }: { readonly onSearch: () => void }): JSX.Element {
+export function VerdictBar({ onSearch }: { onSearch: () => void }): JSX.Element {
   return (
     <div class="verdict-bar">
       <Verdicts />
@@ -34,7 +34,7 @@ export function VerdictBar({ onSearch }: { readonly onSearch: () => void }): JSX
   );
 }
 
-function Account(): JSX.Element | null {
+function Account() {
   const app = useApp();
   const token = app.index()?.token;
   if (token === undefined) return null;
@@ -52,7 +52,7 @@ function Account(): JSX.Element | null {
   );
 }
 
-function Verdicts(): JSX.Element {
+function Verdicts() {
   const app = useApp();
   const { value, failure } = verdictState(app);
   const { tone, title } = currentVerdict(app);
@@ -74,7 +74,7 @@ function Verdicts(): JSX.Element {
   );
 }
 
-function Segment({ name, channel }: { readonly name: string; readonly channel: ChannelWords }): JSX.Element {
+function Segment({ name, channel }: { name: string; channel: ChannelWords }) {
   const { tone, word, release } = channel;
   return (
     <a class={`verdict ${tone}`} href="#/overview">
@@ -89,7 +89,7 @@ function Segment({ name, channel }: { readonly name: string; readonly channel: C
   );
 }
 
-function Renewal(): JSX.Element | null {
+function Renewal() {
   const app = useApp();
   const expiresAt = verdictState(app).value?.health.attestation?.expires_at;
   if (expiresAt === undefined) return null;
@@ -98,7 +98,7 @@ function Renewal(): JSX.Element | null {
 
 const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);
 
-function UnsavedTexts(): JSX.Element | null {
+function UnsavedTexts() {
   const { view } = useApp().route;
   const [Note, setNote] = useState<typeof UnsavedNote | null>(null);
   const [isKept, setKept] = useState(() => hasDrafts(() => localStorage));

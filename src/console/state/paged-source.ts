@@ -205,7 +205,7 @@ export class PageCache<T> {
   readonly #maxPages: number;
   readonly #pages = new Map<number, CachedPage<T>>();
 
-  constructor({ pageSize, maxPages }: { readonly pageSize: number; readonly maxPages: number }) {
+  constructor({ pageSize, maxPages }: { pageSize: number; maxPages: number }) {
     this.#pageSize = pageSize;
     this.#maxPages = maxPages;
   }

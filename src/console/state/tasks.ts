@@ -8,7 +8,7 @@ export const BUSY_MS = 1500;
 const QUIET_MS = 5000;
 
 /** Whether a task waits, runs or ends. */
-export function isActive({ status }: { readonly status: string }): boolean {
+export function isActive({ status }: { status: string }): boolean {
   return status === 'queued' || status === 'running' || status === 'cancelling';
 }
 

@@ -32,16 +32,6 @@ export function diffTexts(before: string, after: string): readonly DiffPart[] {
   return withoutCrumbs(joined(parts));
 }
 
-/** How many characters were removed and added. */
-export function countChanges(parts: readonly DiffPart[]): {
-  readonly removed: number;
-  readonly added: number;
-} {
-  const sum = (kind: DiffPart['kind']): number =>
-    parts.reduce((total, each) => total + (each.kind === kind ? each.text.length : 0), 0);
-  return { removed: sum('removed'), added: sum('added') };
-}
-
 function charactersOf(text: string): string[] {
   return tokensOf(text).flatMap(({ kind, start, end }) => {
     const part = text.slice(start, end);

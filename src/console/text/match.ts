@@ -32,7 +32,7 @@ export function matchScore(text: string, query: string): number {
 export function bestMatches<T>(
   items: readonly T[],
   query: string,
-  { textOf, limit }: { readonly textOf: (item: T) => string; readonly limit: number },
+  { textOf, limit }: { textOf: (item: T) => string; limit: number },
 ): readonly T[] {
   return items
     .map((item) => ({ item, score: matchScore(textOf(item), query) }))

@@ -29,7 +29,7 @@ export function BlockersPanel(): JSX.Element {
   );
 }
 
-function UnitLists({ work }: { readonly work: Work }): JSX.Element {
+function UnitLists({ work }: { work: Work }) {
   const { blocked, blocked_total: blockedTotal, held, held_total: heldTotal } = work;
   return (
     <>
@@ -63,7 +63,7 @@ function UnitList({
   readonly total: number;
   readonly href: string;
   readonly children: ComponentChildren;
-}): JSX.Element | null {
+}) {
   if (total === 0) return null;
   return (
     <>
@@ -106,13 +106,7 @@ export function blockedText({
     : count(blocked);
 }
 
-function BlockerList({
-  blockers,
-  byState,
-}: {
-  readonly blockers: readonly Blocker[];
-  readonly byState: ByState;
-}): JSX.Element {
+function BlockerList({ blockers, byState }: { blockers: readonly Blocker[]; byState: ByState }) {
   return (
     <>
       {blockers.every(isLeftOut) ? <Empty>Nothing prevents a publication.</Empty> : null}
@@ -127,13 +121,7 @@ function BlockerList({
   );
 }
 
-function BlockerRow({
-  blocker,
-  byState,
-}: {
-  readonly blocker: Blocker;
-  readonly byState: ByState;
-}): JSX.Element {
+function BlockerRow({ blocker, byState }: { blocker: Blocker; byState: ByState }) {
   const { code, message, count: units, unit_state: state } = blocker;
   const ofUnits = UNITS[code];
   const all = unitsOfState(blocker, byState);

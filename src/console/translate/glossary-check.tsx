@@ -66,7 +66,7 @@ export function GlossaryCheck(): JSX.Element {
   );
 }
 
-function Findings({ diagnosis }: { readonly diagnosis: Diagnosis }): JSX.Element {
+function Findings({ diagnosis }: { diagnosis: Diagnosis }) {
   const { source_text: text, constraints, diagnostics, decision } = diagnosis;
   return (
     <>

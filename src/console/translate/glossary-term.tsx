@@ -45,7 +45,7 @@ export function GlossaryTerm({
   );
 }
 
-function TermFacts({ term }: { readonly term: Term }): JSX.Element {
+function TermFacts({ term }: { term: Term }) {
   const { source } = term;
   const scope = Object.entries(term.scope).map(([key, value]) => `${key}: ${value}`);
   return (
@@ -77,13 +77,7 @@ function TermFacts({ term }: { readonly term: Term }): JSX.Element {
   );
 }
 
-function Duplicates({
-  term,
-  duplicates,
-}: {
-  readonly term: Term;
-  readonly duplicates: readonly Term[];
-}): JSX.Element | null {
+function Duplicates({ term, duplicates }: { term: Term; duplicates: readonly Term[] }) {
   if (duplicates.length === 0) return null;
   return (
     <section aria-labelledby="duplicates-title">
@@ -121,7 +115,7 @@ function Duplicates({
   );
 }
 
-function History({ term }: { readonly term: Term }): JSX.Element {
+function History({ term }: { term: Term }) {
   return (
     <section aria-labelledby="history-title">
       <h3 id="history-title">History</h3>

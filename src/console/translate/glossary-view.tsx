@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { FeedRequest } from '../api/feed-pool.ts';
 import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
@@ -67,7 +66,7 @@ function useTerms() {
   return app.pool.state<Report<'translation.glossary.query'>>(termsKey(app));
 }
 
-function Glossary(): JSX.Element {
+function Glossary() {
   return (
     <>
       <Summary />
@@ -80,7 +79,7 @@ function Glossary(): JSX.Element {
   );
 }
 
-function LocalImport(): JSX.Element | null {
+function LocalImport() {
   const app = useApp();
   const summary = reportState(app, 'translation.glossary.summary').value;
   if (summary === null || !app.mayRun('translation-glossary-add')) return null;
@@ -97,7 +96,7 @@ function LocalImport(): JSX.Element | null {
   );
 }
 
-function Summary(): JSX.Element {
+function Summary() {
   const app = useApp();
   const feed = reportState(app, 'translation.glossary.summary');
   return (
@@ -126,7 +125,7 @@ function Summary(): JSX.Element {
   );
 }
 
-function AddTerm(): JSX.Element {
+function AddTerm() {
   return (
     <ActionButton request={{ action: 'translation-glossary-add' }} class="primary">
       Add a term
@@ -134,7 +133,7 @@ function AddTerm(): JSX.Element {
   );
 }
 
-function Terms(): JSX.Element {
+function Terms() {
   const app = useApp();
   const feed = useTerms();
   const found = feed.value;
@@ -177,7 +176,7 @@ function Terms(): JSX.Element {
   );
 }
 
-function TermTable({ items }: { readonly items: readonly Term[] }): JSX.Element {
+function TermTable({ items }: { items: readonly Term[] }) {
   const bySource = Map.groupBy(items, ({ source_term: source }) => source);
   const duplicates = (term: Term): number => duplicatesOf(term, bySource.get(term.source_term) ?? []).length;
   return (

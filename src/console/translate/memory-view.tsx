@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
@@ -60,7 +59,7 @@ function searchKey(app: App): string {
   return `translation.memory.query:${app.query('text')}`;
 }
 
-function Search(): JSX.Element {
+function Search() {
   const app = useApp();
   const feed = app.pool.state<Report<'translation.memory.query'>>(searchKey(app));
   const parts = app.pool.state<Report<'translation.memory.query'>>(partsKey(app)).value;
@@ -95,7 +94,7 @@ function Search(): JSX.Element {
   );
 }
 
-function Matches({ matches }: { readonly matches: readonly MergedMatch[] }): JSX.Element {
+function Matches({ matches }: { matches: readonly MergedMatch[] }) {
   return (
     <Table
       caption="Matches, the best first"
@@ -142,7 +141,7 @@ function Matches({ matches }: { readonly matches: readonly MergedMatch[] }): JSX
   );
 }
 
-function Origin({ record }: { readonly record: MemoryRecord }): JSX.Element {
+function Origin({ record }: { record: MemoryRecord }) {
   const { provenance, reviewer, created_at: at } = record;
   return (
     <>
@@ -151,7 +150,7 @@ function Origin({ record }: { readonly record: MemoryRecord }): JSX.Element {
   );
 }
 
-function Confirm({ record }: { readonly record: MemoryRecord }): JSX.Element {
+function Confirm({ record }: { record: MemoryRecord }) {
   return (
     <ActionButton
       request={{
@@ -166,7 +165,7 @@ function Confirm({ record }: { readonly record: MemoryRecord }): JSX.Element {
   );
 }
 
-function Conflicts(): JSX.Element {
+function Conflicts() {
   const feed = reportState(useApp(), 'translation.memory.conflicts');
   return (
     <Panel title="Conflicts" feed={feed}>
@@ -198,11 +197,7 @@ const PLACES: Readonly<Record<string, string>> = {
   next: 'After',
 };
 
-function Conflict({
-  group: { source_text: source, context, records },
-}: {
-  readonly group: Group;
-}): JSX.Element {
+function Conflict({ group: { source_text: source, context, records } }: { group: Group }) {
   const trusted = records.filter(({ state }) => state === 'trusted').map(({ record_id: id }) => id);
   const place = Object.entries(context).map(([key, value]) => [PLACES[key] ?? words(key), value] as const);
   return (
@@ -237,7 +232,7 @@ function Conflict({
   );
 }
 
-function Summary(): JSX.Element {
+function Summary() {
   const feed = reportState(useApp(), 'translation.memory.summary');
   const states = useApp().contract.vocabulary.memory_state;
   return (

@@ -7,7 +7,7 @@ import { isCopied, reportState } from '../state/read-report.ts';
  * The work on a localized channel. One sentence takes its place where the channel is copied. Neither is shown until that is known;
  * after a failure each part says what is missing.
  */
-export function OwnChannel({ children }: { readonly children: ComponentChildren }): JSX.Element {
+export function OwnChannel({ children }: { children: ComponentChildren }): JSX.Element {
   const app = useApp();
   const { value, failure } = reportState(app, 'translation.status');
   if (value === null && failure === null) return <Loading />;

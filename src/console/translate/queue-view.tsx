@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { Report } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
@@ -40,7 +39,7 @@ function headOf(app: App): { key: string; query: Record<string, string>; everyMs
   return { key: `${HEAD}${JSON.stringify(query)}`, query: { ...query, limit: '1' }, everyMs: EVERY_MS };
 }
 
-function Queue(): JSX.Element {
+function Queue() {
   const app = useApp();
   const head = app.pool.state<Report<'translation.tasks'>>(headOf(app).key);
   const query = chosenFilters(app);
@@ -87,7 +86,7 @@ function Queue(): JSX.Element {
   );
 }
 
-function NoTasks({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
+function NoTasks({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
     <EmptyState title="No task matches">Change the filters, or clear them.</EmptyState>
   ) : (

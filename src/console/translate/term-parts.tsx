@@ -49,7 +49,7 @@ export function mergedBody(
 }
 
 /** The actions that the state of a term allows. */
-export function TermActions({ term }: { readonly term: Term }): JSX.Element {
+export function TermActions({ term }: { term: Term }): JSX.Element {
   const { term_id: id, source_term: about, review_status: status } = term;
   const fixed = { term_id: id };
   return (

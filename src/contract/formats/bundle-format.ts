@@ -164,13 +164,7 @@ export function ociLayoutProblem(text: string): string | null {
 /** Renders the image manifest of a bundle; the same layers always give the same bytes. */
 export function renderBundleManifest(
   layers: BundleLayers,
-  {
-    release,
-    since,
-  }: {
-    readonly release: NamedSnapshot;
-    readonly since: NamedSnapshot | null;
-  },
+  { release, since }: { release: NamedSnapshot; since: NamedSnapshot | null },
 ): string {
   const { attestation, manifest, objects, packs } = layers;
   return JSON.stringify({

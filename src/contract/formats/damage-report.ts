@@ -4,8 +4,7 @@ import { failure, success, type Result } from '../../domain/result.ts';
 import { DAMAGE_KINDS } from '../../domain/verdict/damage-kind.ts';
 import { fieldErrorsOf } from '../problems/field-errors.ts';
 import type { FieldError } from '../problems/service-error.ts';
-import { Blake3Schema, Count } from '../schemas/answers/common.ts';
-import { answer } from '../schemas/answers/answer.ts';
+import { Blake3Schema } from '../schemas/answers/common.ts';
 
 /** The destination of a report about a manifest: the digest of the report is that of its snapshot id. */
 export const MANIFEST_DESTINATION = '(manifest)';
@@ -34,17 +33,6 @@ const DamageReportSchema = z.strictObject({
 export const DamageReportsSchema = z
   .strictObject({ reports: z.array(DamageReportSchema).min(1).max(DAMAGE_REPORTS_MAX) })
   .describe('Objects and manifests that a reader of the snapshot volume found missing or damaged.');
-
-/** The answer of `POST /v1/damage`. */
-export const DamageAcceptedAnswer = answer(
-  z.object({
-    accepted: Count.describe(
-      'Objects and manifests that the daemon checks now, or already knows to be damaged.',
-    ),
-    ignored: Count.describe('Those that no kept release holds, or that did not fit the queue.'),
-  }),
-  { accepted: 1, ignored: 0 },
-);
 
 export type ReportedObject = z.output<typeof DamageReportSchema>;
 

@@ -1,8 +1,12 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../problems/problems.ts';
 import type { ReportName } from '../reports/reports.ts';
-import type { Answer } from '../schemas/answers/answer.ts';
 import type { QuerySchema } from '../schemas/query.ts';
+
+/** The body of an answer. */
+export interface Answer<T extends z.ZodType = z.ZodType> {
+  readonly schema: T;
+}
 
 export type AnswerDefinition =
   | {

@@ -60,15 +60,7 @@ export const PUBLIC_OPERATIONS = {
       ),
       503: json(
         'Readiness',
-        {
-          ...ReadinessAnswer,
-          example: {
-            ...ReadinessAnswer.example,
-            distributable: false,
-            reason: 'AttestationExpired' as const,
-            message: 'the last accepted attestation expired at 2025-11-21T00:10:00Z',
-          },
-        },
+        ReadinessAnswer,
         'The attestation is unavailable, stale or invalid, or the snapshot is not distributable.',
       ),
     },

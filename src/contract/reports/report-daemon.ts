@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LOG_LINE_LEVELS, TASK_LANES, TASK_STATUSES } from '../schemas/vocabulary.ts';
-import { Count, Counts, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
+import { Count, Counts, UnixSeconds } from '../schemas/answers/common.ts';
 import { report } from './report-envelope.ts';
 
 const JsonObject = z.looseObject({});
@@ -45,208 +45,108 @@ export const TaskSchema = z.object({
   correlation_id: z.string().nullable().describe('The request that created the task.'),
 });
 
-const TASK_EXAMPLE: z.input<typeof TaskSchema> = {
-  task_id: EXAMPLE.taskId,
-  kind: 'sync',
-  lane: 'release',
-  status: 'running',
-  args: { force: true },
-  attempt: 1,
-  max_attempts: 3,
-  run_at: EXAMPLE.at,
-  created_at: EXAMPLE.at,
-  started_at: EXAMPLE.at,
-  finished_at: null,
-  cancel_requested_at: null,
-  cancel_reason: null,
-  progress: { done: 1_048_576, total: 6_442_450_944, unit: 'bytes', phase: 'download' },
-  result: null,
-  failure_code: null,
-  failure_reason: null,
-  schedule_id: null,
-  reviewer: null,
-  reason: null,
-  correlation_id: '01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
-};
+/** How a process of the daemon ended. */
+export const ProcessEndSchema = z.object({
+  code: z.int().nullable().describe('Exit code; null when a signal ended the process.'),
+  signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
+  at: UnixSeconds,
+  lived_seconds: z.number().min(0),
+  listened: z.boolean().describe('Whether it had begun to listen.'),
+});
 
 /** `daemon.doctor`. */
-export const DoctorReport = report(
-  'daemon.doctor',
-  {
-    status: z.enum(['ok', 'degraded', 'failing']).describe('The worst of the checks.'),
-    checks: z.array(
-      z.object({
-        id: z.string(),
-        status: z.enum(['ok', 'degraded', 'failing']),
-        message: z.string().describe('The finding and what to do.'),
-        since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
-        evaluated: z
-          .boolean()
-          .describe(
-            'False while nothing has happened that the check judges, such as a first sync; its status is then `ok`.',
-          ),
-      }),
-    ),
-    process: z
-      .object({
-        supervised: z.boolean().describe('Whether a supervisor starts the daemon again when it ends.'),
-        restarts: Count.describe('How often the supervisor started the daemon again.'),
-        last_exit: z
-          .object({
-            code: z.int().nullable().describe('Exit code; null when a signal ended the process.'),
-            signal: z.string().nullable().describe('The signal that ended the process, such as SIGKILL.'),
-            at: UnixSeconds,
-            lived_seconds: z.number().min(0),
-            listened: z.boolean().describe('Whether it had begun to listen.'),
-          })
-          .nullable()
-          .describe('How the process before this one ended. Null for the first one.'),
-      })
-      .describe('The process of the daemon.'),
-    storage: z
-      .object({
-        measured_at: UnixSeconds.describe(
-          'Unix seconds; normally at most a minute before the answer was made, and never more than ten.',
+export const DoctorReport = report({
+  status: z.enum(['ok', 'degraded', 'failing']).describe('The worst of the checks.'),
+  checks: z.array(
+    z.object({
+      id: z.string(),
+      status: z.enum(['ok', 'degraded', 'failing']),
+      message: z.string().describe('The finding and what to do.'),
+      since: UnixSeconds.describe('When the check got this status; Unix seconds.'),
+      evaluated: z
+        .boolean()
+        .describe(
+          'False while nothing has happened that the check judges, such as a first sync; its status is then `ok`.',
         ),
-        total_bytes: Count.describe('Size of the snapshot volume.'),
-        free_bytes: Count.describe('Free for the daemon.'),
-        current_bytes: Count.describe('Objects of the current releases.'),
-        retained_bytes: Count.describe(
-          'Further objects, of releases that a cleanup keeps or of one that is being fetched.',
-        ),
-        reclaimable_bytes: Count.describe(
-          'Objects that only releases beyond the limits contain, or none: a cleanup deletes them, after the time for which unused objects are kept.',
-        ),
-        quarantine_bytes: Count.describe('Damaged objects, kept for diagnosis.'),
-      })
-      .nullable()
-      .describe(
-        'Use of the snapshot volume. Null for a standby, until it is measured, and when it could not be measured for ten minutes.',
+    }),
+  ),
+  process: z
+    .object({
+      supervised: z.boolean().describe('Whether a supervisor starts the daemon again when it ends.'),
+      restarts: Count.describe('How often the supervisor started the daemon again.'),
+      last_exit: ProcessEndSchema.nullable().describe(
+        'How the process before this one ended. Null for the first one.',
       ),
-  },
-  {
-    status: 'ok',
-    checks: [
-      {
-        id: 'store.writable',
-        status: 'ok',
-        message: 'the snapshot store is writable',
-        since: EXAMPLE.at,
-        evaluated: true,
-      },
-    ],
-    process: {
-      supervised: true,
-      restarts: 1,
-      last_exit: {
-        code: null,
-        signal: 'SIGKILL',
-        at: EXAMPLE.at - 3600,
-        lived_seconds: 86_400,
-        listened: true,
-      },
-    },
-    storage: {
-      measured_at: EXAMPLE.at,
-      total_bytes: 107_374_182_400,
-      free_bytes: 65_498_251_264,
-      current_bytes: 6_442_450_944,
-      retained_bytes: 1_288_490_188,
-      reclaimable_bytes: 322_122_547,
-      quarantine_bytes: 0,
-    },
-  },
-);
+    })
+    .describe('The process of the daemon.'),
+  storage: z
+    .object({
+      measured_at: UnixSeconds.describe(
+        'Unix seconds; normally at most a minute before the answer was made, and never more than ten.',
+      ),
+      total_bytes: Count.describe('Size of the snapshot volume.'),
+      free_bytes: Count.describe('Free for the daemon.'),
+      current_bytes: Count.describe('Objects of the current releases.'),
+      retained_bytes: Count.describe(
+        'Further objects, of releases that a cleanup keeps or of one that is being fetched.',
+      ),
+      reclaimable_bytes: Count.describe(
+        'Objects that only releases beyond the limits contain, or none: a cleanup deletes them, after the time for which unused objects are kept.',
+      ),
+      quarantine_bytes: Count.describe('Damaged objects, kept for diagnosis.'),
+    })
+    .nullable()
+    .describe(
+      'Use of the snapshot volume. Null for a standby, until it is measured, and when it could not be measured for ten minutes.',
+    ),
+});
 
 /** `daemon.logs`. */
-export const LogsReport = report(
-  'daemon.logs',
-  { lines: z.array(LogLineSchema).describe('Oldest first.') },
-  {
-    lines: [
-      {
-        ts: EXAMPLE.at,
-        level: 'info',
-        msg: 'sync finished',
-        task_id: EXAMPLE.taskId,
-        fields: { entries: 8123 },
-      },
-    ],
-  },
-);
+export const LogsReport = report({ lines: z.array(LogLineSchema).describe('Oldest first.') });
 
 /** `task.list`. */
-export const TaskListReport = report(
-  'task.list',
-  {
-    counts: Counts.describe('Number of stored tasks by status.'),
-    items: z.array(TaskSchema).describe('Newest first, at most 500.'),
-  },
-  { counts: { running: 1 }, items: [TASK_EXAMPLE] },
-);
+export const TaskListReport = report({
+  counts: Counts.describe('Number of stored tasks by status.'),
+  items: z.array(TaskSchema).describe('Newest first, at most 500.'),
+});
 
 /** `task.status`. */
-export const TaskStatusReport = report(
-  'task.status',
-  {
-    task: TaskSchema,
-    course: z
-      .array(
-        z.object({
-          phase: z.string(),
-          unit: z.string(),
-          total: z.number().min(0).nullable(),
-          samples: z
-            .array(
-              z.object({
-                at: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
-                done: z.number().min(0),
-              }),
-            )
-            .describe('Oldest first.'),
-        }),
-      )
-      .describe(
-        'How the progress of the last run went, phase by phase, the oldest first: at most 16 phases of about 120 samples. The daemon keeps it in memory for the last 50 runs; empty for others.',
-      ),
-  },
-  {
-    task: TASK_EXAMPLE,
-    course: [
-      {
-        phase: 'download',
-        unit: 'bytes',
-        total: 6_442_450_944,
-        samples: [
-          { at: EXAMPLE.at, done: 0 },
-          { at: EXAMPLE.at + 0.5, done: 1_048_576 },
-        ],
-      },
-    ],
-  },
-);
+export const TaskStatusReport = report({
+  task: TaskSchema,
+  course: z
+    .array(
+      z.object({
+        phase: z.string(),
+        unit: z.string(),
+        total: z.number().min(0).nullable(),
+        samples: z
+          .array(
+            z.object({
+              at: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
+              done: z.number().min(0),
+            }),
+          )
+          .describe('Oldest first.'),
+      }),
+    )
+    .describe(
+      'How the progress of the last run went, phase by phase, the oldest first: at most 16 phases of about 120 samples. The daemon keeps it in memory for the last 50 runs; empty for others.',
+    ),
+});
 
 /** `task.logs`. */
-export const TaskLogsReport = report(
-  'task.logs',
-  {
-    task_id: z.string(),
-    lines: z
-      .array(
-        z.object({
-          seq: Count,
-          ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
-          level: z.enum(['debug', 'info', 'warn', 'error']),
-          msg: z.string(),
-          fields: JsonObject.optional(),
-        }),
-      )
-      .describe('Oldest first.'),
-    truncated: z.boolean().describe('Whether the task wrote more lines than the daemon stores.'),
-  },
-  {
-    task_id: EXAMPLE.taskId,
-    lines: [{ seq: 0, ts: EXAMPLE.at, level: 'info', msg: 'catalog fetched', fields: { entries: 8123 } }],
-    truncated: false,
-  },
-);
+export const TaskLogsReport = report({
+  task_id: z.string(),
+  lines: z
+    .array(
+      z.object({
+        seq: Count,
+        ts: z.number().min(0).describe('Unix seconds, with milliseconds as the fraction.'),
+        level: z.enum(['debug', 'info', 'warn', 'error']),
+        msg: z.string(),
+        fields: JsonObject.optional(),
+      }),
+    )
+    .describe('Oldest first.'),
+  truncated: z.boolean().describe('Whether the task wrote more lines than the daemon stores.'),
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MEMORY_STATES } from '../schemas/vocabulary.ts';
-import { Count, Counts, EXAMPLE, ReleaseIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
+import { Count, Counts, ReleaseIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
 import { report } from './report-envelope.ts';
 
 const StringMap = z.record(z.string(), z.string());
@@ -44,132 +44,58 @@ export const MemoryRecordSchema = z.object({
   last_used_at: UnixSeconds.nullable(),
 });
 
-const RECORD_EXAMPLE: z.input<typeof MemoryRecordSchema> = {
-  record_id: 'tm_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
-  state: 'trusted',
-  source_language: 'ja',
-  target_language: 'zh-Hans',
-  source_text: 'おはよう',
-  target_text: '早上好',
-  context: {},
-  context_key: '',
-  is_default: true,
-  identity: EXAMPLE.blake3,
-  provenance: {
-    origin: 'proofread',
-    provider: 'fixture',
-    provider_run_id: 'fixture:6437b3ac',
-    task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
-    unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
-    release_id: EXAMPLE.releaseId,
-  },
-  reviewer: 'mika',
-  reason: null,
-  supersedes: null,
-  superseded_by: null,
-  created_at: EXAMPLE.at,
-  confirmed_at: EXAMPLE.at,
-  use_count: 3,
-  last_used_at: EXAMPLE.at,
-};
-
 /** `translation.memory.summary`. */
-export const MemorySummaryReport = report(
-  'translation.memory.summary',
-  {
-    available: z.boolean(),
-    reason: z.string().describe('Why it is not available.').optional(),
-    path: z.string(),
-    counts: z.object({
-      candidate: Count,
-      trusted: Count,
-      superseded: Count,
-      rejected: Count,
-      conflict_groups: Count,
-    }),
-    pairs: z.array(PairSchema),
-  },
-  {
-    available: true,
-    path: 'memory.db',
-    counts: { candidate: 120, trusted: 40_000, superseded: 12, rejected: 3, conflict_groups: 0 },
-    pairs: [{ source_language: 'ja', target_language: 'zh-Hans', counts: { trusted: 40_000 } }],
-  },
-);
+export const MemorySummaryReport = report({
+  available: z.boolean(),
+  reason: z.string().describe('Why it is not available.').optional(),
+  path: z.string(),
+  counts: z.object({
+    candidate: Count,
+    trusted: Count,
+    superseded: Count,
+    rejected: Count,
+    conflict_groups: Count,
+  }),
+  pairs: z.array(PairSchema),
+});
 
 /** `translation.memory.query`. */
-export const MemoryQueryReport = report(
-  'translation.memory.query',
-  {
-    source_text: z.string(),
-    decision: z.enum(['reuse', 'suggest', 'conflict', 'none']),
-    truncated: z
-      .boolean()
-      .describe(
-        'Whether a search for one or two characters ended before it had read every record: the oldest may have more matches.',
-      ),
-    matches: z
-      .array(
-        z.object({
-          record: MemoryRecordSchema,
-          match_type: z.enum(['context', 'exact', 'normalized', 'numbers', 'fuzzy', 'concordance']),
-          score: z.int().min(0).max(101),
-          decision: z.enum(['reuse', 'suggest', 'conflict']),
-          penalties: z.array(z.object({ code: z.string(), points: z.number() })),
-          proposed_text: z
-            .string()
-            .describe('The target of the record; for `numbers` with the numbers of the query.'),
-        }),
-      )
-      .describe('Best first.'),
-  },
-  {
-    source_text: 'おはよう',
-    decision: 'reuse',
-    truncated: false,
-    matches: [
-      {
-        record: RECORD_EXAMPLE,
-        match_type: 'exact',
-        score: 100,
-        decision: 'reuse',
-        penalties: [],
-        proposed_text: '早上好',
-      },
-    ],
-  },
-);
+export const MemoryQueryReport = report({
+  source_text: z.string(),
+  decision: z.enum(['reuse', 'suggest', 'conflict', 'none']),
+  truncated: z
+    .boolean()
+    .describe(
+      'Whether a search for one or two characters ended before it had read every record: the oldest may have more matches.',
+    ),
+  matches: z
+    .array(
+      z.object({
+        record: MemoryRecordSchema,
+        match_type: z.enum(['context', 'exact', 'normalized', 'numbers', 'fuzzy', 'concordance']),
+        score: z.int().min(0).max(101),
+        decision: z.enum(['reuse', 'suggest', 'conflict']),
+        penalties: z.array(z.object({ code: z.string(), points: z.number() })),
+        proposed_text: z
+          .string()
+          .describe('The target of the record; for `numbers` with the numbers of the query.'),
+      }),
+    )
+    .describe('Best first.'),
+});
 
 /** `translation.memory.conflicts`. */
-export const MemoryConflictsReport = report(
-  'translation.memory.conflicts',
-  {
-    total: Count.describe('Groups, including those beyond `limit`.'),
-    limit: z.int().min(1).max(1000),
-    groups: z
-      .array(
-        z.object({
-          identity: z.string(),
-          source_text: z.string(),
-          context: StringMap,
-          records: z.array(MemoryRecordSchema),
-        }),
-      )
-      .describe('Ordered by `identity`.'),
-  },
-  {
-    total: 1,
-    limit: 100,
-    groups: [
-      {
-        identity: EXAMPLE.blake3,
-        source_text: 'おはよう',
-        context: {},
-        records: [
-          RECORD_EXAMPLE,
-          { ...RECORD_EXAMPLE, record_id: 'tm_01KAJ2X6V5Q0E8T9R3W7Y1Z4BD', target_text: '早安' },
-        ],
-      },
-    ],
-  },
-);
+export const MemoryConflictsReport = report({
+  total: Count.describe('Groups, including those beyond `limit`.'),
+  limit: z.int().min(1).max(1000),
+  groups: z
+    .array(
+      z.object({
+        identity: z.string(),
+        source_text: z.string(),
+        context: StringMap,
+        records: z.array(MemoryRecordSchema),
+      }),
+    )
+    .describe('Ordered by `identity`.'),
+});

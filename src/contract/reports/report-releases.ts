@@ -3,12 +3,11 @@ import { ENDED_TASK_STATUSES, RELEASE_STATES } from '../schemas/vocabulary.ts';
 import {
   ChannelSchema,
   Count,
-  EXAMPLE,
   ReleaseIdSchema,
   SnapshotIdSchema,
   UnixSeconds,
 } from '../schemas/answers/common.ts';
-import { RELEASE_ROW_EXAMPLE, ReleaseRowSchema } from '../schemas/answers/release-row.ts';
+import { ReleaseRowSchema } from '../schemas/answers/release-row.ts';
 import { report } from './report-envelope.ts';
 
 const CurrentReleaseSchema = z.object({
@@ -80,99 +79,48 @@ const OriginSchema = z.object({
 });
 
 /** `release.status`. */
-export const ReleaseStatusReport = report(
-  'release.status',
-  {
-    official: CurrentReleaseSchema.nullable(),
-    localized: CurrentReleaseSchema.nullable(),
-    relation: z
-      .enum(['in_sync', 'stale', 'no_official', 'no_localized', 'none'])
-      .describe('`in_sync`: the localized release was made for the current official one.'),
-    attestation: z
-      .object({
-        version: z.int().min(1),
-        issued_at: UnixSeconds,
-        expires_at: UnixSeconds,
-        key_ids: z.array(z.string()).describe('The keys that signed it.'),
-        authorizes: z.object({
-          official: ReleaseIdSchema.nullable(),
-          localized: ReleaseIdSchema.nullable(),
-          retained: z.array(ReleaseIdSchema),
-        }),
-      })
-      .nullable(),
-    announced: AnnouncedSchema.nullable().describe(
-      'The official release that becomes current at a stated time. Null without one.',
-    ),
-    announced_localized: AnnouncedSchema.nullable().describe(
-      'The localized release that becomes current at a stated time. Null without one.',
-    ),
-    sync: SyncSchema,
-    upstream: z
-      .object({
-        kind: z.string().describe('The kind of the upstream, as in the configuration.'),
-        label: z.string().describe('Where it reads from, without credentials.'),
-      })
-      .nullable()
-      .describe('The upstream that official releases come from now. Null without one.'),
-    origin: OriginSchema.optional().describe(
-      'How an edge follows its origin. Absent where nothing is copied.',
-    ),
-    crash_loop: z
-      .string()
-      .nullable()
-      .describe('The message of the doctor check `process` while the daemon is in a crash loop, else null.'),
-  },
-  {
-    official: {
-      release_id: EXAMPLE.releaseId,
-      snapshot_id: EXAMPLE.snapshotId,
-      state: 'current',
-      integrity: 'ok',
-      verified_at: EXAMPLE.at - 3600,
-      damaged: [],
-      damaged_count: 0,
-    },
-    localized: null,
-    relation: 'no_localized',
-    attestation: {
-      version: 1042,
-      issued_at: EXAMPLE.at,
-      expires_at: EXAMPLE.at + 600,
-      key_ids: ['f1b2c3d4e5f60718'],
-      authorizes: { official: EXAMPLE.releaseId, localized: null, retained: [] },
-    },
-    announced: null,
-    announced_localized: null,
-    sync: {
-      last: {
-        task_id: EXAMPLE.taskId,
-        status: 'failed',
-        result: null,
-        code: 'upstream_unreachable',
-        message: 'upstream refused the connection; check upstream.url',
-        finished_at: EXAMPLE.at - 60,
-      },
-      next_at: EXAMPLE.at + 240,
-      consecutive_failures: 1,
-    },
-    upstream: { kind: 'slipway', label: 'https://origin.example.org' },
-    origin: {
-      not_followed: {
-        since: EXAMPLE.at - 60,
-        code: 'upstream_unreachable',
-        message: 'the origin has not been followed since 2025-11-21T00:00:00Z (upstream_unreachable)',
-        served_until: EXAMPLE.at + 86_340,
-      },
-      went_back: null,
-    },
-    crash_loop: null,
-  },
-);
+export const ReleaseStatusReport = report({
+  official: CurrentReleaseSchema.nullable(),
+  localized: CurrentReleaseSchema.nullable(),
+  relation: z
+    .enum(['in_sync', 'stale', 'no_official', 'no_localized', 'none'])
+    .describe('`in_sync`: the localized release was made for the current official one.'),
+  attestation: z
+    .object({
+      version: z.int().min(1),
+      issued_at: UnixSeconds,
+      expires_at: UnixSeconds,
+      key_ids: z.array(z.string()).describe('The keys that signed it.'),
+      authorizes: z.object({
+        official: ReleaseIdSchema.nullable(),
+        localized: ReleaseIdSchema.nullable(),
+        retained: z.array(ReleaseIdSchema),
+      }),
+    })
+    .nullable(),
+  announced: AnnouncedSchema.nullable().describe(
+    'The official release that becomes current at a stated time. Null without one.',
+  ),
+  announced_localized: AnnouncedSchema.nullable().describe(
+    'The localized release that becomes current at a stated time. Null without one.',
+  ),
+  sync: SyncSchema,
+  upstream: z
+    .object({
+      kind: z.string().describe('The kind of the upstream, as in the configuration.'),
+      label: z.string().describe('Where it reads from, without credentials.'),
+    })
+    .nullable()
+    .describe('The upstream that official releases come from now. Null without one.'),
+  origin: OriginSchema.optional().describe('How an edge follows its origin. Absent where nothing is copied.'),
+  crash_loop: z
+    .string()
+    .nullable()
+    .describe('The message of the doctor check `process` while the daemon is in a crash loop, else null.'),
+});
 
 /** `release.list`. */
-export const ReleaseListReport = report(
-  'release.list',
-  { total: Count, releases: z.array(ReleaseRowSchema).describe('Newest first.') },
-  { total: 1, releases: [RELEASE_ROW_EXAMPLE] },
-);
+export const ReleaseListReport = report({
+  total: Count,
+  releases: z.array(ReleaseRowSchema).describe('Newest first.'),
+});

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { int64 } from '../schemas/int64.ts';
 import { SCHEDULE_GROUPS, SCHEDULE_ORIGINS } from '../schemas/vocabulary.ts';
-import { Count, EXAMPLE, UnixSeconds } from '../schemas/answers/common.ts';
+import { Count, UnixSeconds } from '../schemas/answers/common.ts';
 import { report } from './report-envelope.ts';
 
 /** One schedule. */
@@ -34,30 +34,7 @@ export const ScheduleSchema = z.object({
 });
 
 /** `schedule.list`. */
-export const ScheduleListReport = report(
-  'schedule.list',
-  { total: Count, items: z.array(ScheduleSchema).describe('Ordered by `id`.') },
-  {
-    total: 1,
-    items: [
-      {
-        id: 'nightly-verify',
-        group: 'res',
-        origin: 'manual',
-        replaced_by: null,
-        action: 'verify',
-        args: ['channel=official'],
-        enabled: true,
-        next_run_unix_seconds: EXAMPLE.at + 86_400,
-        every_seconds: 86_400,
-        max_runs: null,
-        run_count: 12,
-        last_run_unix_seconds: EXAMPLE.at,
-        last_task_id: EXAMPLE.taskId,
-        last_status: 'succeeded',
-        skipped_overlap: 0,
-        exhausted: false,
-      },
-    ],
-  },
-);
+export const ScheduleListReport = report({
+  total: Count,
+  items: z.array(ScheduleSchema).describe('Ordered by `id`.'),
+});

@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { PARSE_STATUSES, TRANSLATION_STATUSES, WORKER_STATUSES } from '../schemas/vocabulary.ts';
-import {
-  Count,
-  Counts,
-  EXAMPLE,
-  ReleaseIdSchema,
-  SnapshotIdSchema,
-  UnixSeconds,
-} from '../schemas/answers/common.ts';
-import { PAGE, PAGE_EXAMPLE, report } from './report-envelope.ts';
+import { Count, Counts, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
+import { PAGE, report } from './report-envelope.ts';
 
 /** States of automatic publishing. */
 export const AUTOMATION_STATES = ['off', 'stopped', 'waiting', 'due', 'followed'] as const;
@@ -61,285 +54,155 @@ const BlockedUnit = z.object({
 });
 
 /** `translation.tasks`. */
-export const TranslationTasksReport = report(
-  'translation.tasks',
-  {
-    ...PAGE,
-    counts: Counts.describe('Tasks by status, for all matching tasks.'),
-    items: z.array(TranslationTaskSchema),
-  },
-  {
-    ...PAGE_EXAMPLE,
-    counts: { translated: 1 },
-    items: [
-      {
-        task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
-        release_id: EXAMPLE.releaseId,
-        destination: EXAMPLE.destination,
-        archive_entry: 'ScenarioScript.json',
-        format: 'json',
-        status: 'translated',
-        worker_status: 'succeeded',
-        parse_status: 'parsed',
-        reason: null,
-        failure_reason: null,
-        attempt: 1,
-        max_attempts: 3,
-        lease_owner: null,
-        lease_expires_at: null,
-        next_attempt_at: null,
-        provider: 'fixture',
-        provider_run_id: 'fixture:6437b3ac',
-        unit_counts: { translated: 20 },
-        updated_at: EXAMPLE.at,
-      },
-    ],
-  },
-);
+export const TranslationTasksReport = report({
+  ...PAGE,
+  counts: Counts.describe('Tasks by status, for all matching tasks.'),
+  items: z.array(TranslationTaskSchema),
+});
 
 /** `translation.handoff`. */
-export const TranslationHandoffReport = report(
-  'translation.handoff',
-  {
-    releases: z
-      .array(
-        z.object({
-          release_id: ReleaseIdSchema,
-          counts: Counts.describe('Tasks by status.'),
-          ready_total: z
-            .object({ tasks: Count, units: Count })
-            .describe('Work that can be sent to translators now.'),
-          ready: z
-            .array(
-              z.object({
-                task_id: z.string(),
-                destination: z.string(),
-                archive_entry: z.string().nullable(),
-                units: Count.describe('Units without a target for their text.'),
-                status: z.enum(TRANSLATION_STATUSES),
-                reason: z.string().nullable(),
-                failure_reason: z
-                  .string()
-                  .nullable()
-                  .describe('Why workers gave up a part of the task, or what someone said about it.'),
-              }),
-            )
-            .describe('The first 100 tasks that no worker has leased.'),
-          blocked_total: Count.describe('Units with blocking findings.'),
-          blocked: z
-            .array(BlockedUnit)
-            .describe('At most 100 of them; those that prevent a publication are first.'),
-          held_total: Count.describe(
-            'Units on hold until someone reviews them: a rollback took them back, or a reviewer asked for it. At most 10,000 are counted.',
-          ),
-          held: z
-            .array(
-              z.object({
-                task_id: z.string(),
-                unit_id: z.string(),
-                ...UnitName,
-                reviewer: z.string().nullable(),
-                reason: z.string().nullable(),
-                since: UnixSeconds,
-              }),
-            )
-            .describe('At most 100 of them.'),
-        }),
-      )
-      .describe('Newest first. Work is ready, blocked or held in the newest one only.'),
-    open_conflicts: Count.nullable().describe(
-      'Conflict groups of the Translation Memory; null while it cannot be used.',
-    ),
-    last_export: z
-      .object({
+export const TranslationHandoffReport = report({
+  releases: z
+    .array(
+      z.object({
         release_id: ReleaseIdSchema,
-        file: z.string().describe('Below the exchange folder.'),
-        sha256: z.string(),
-        units: Count,
-        created_at: UnixSeconds,
-      })
-      .nullable()
-      .describe('The last file that the job `handoff-export` wrote.'),
-  },
-  {
-    releases: [
-      {
-        release_id: EXAMPLE.releaseId,
-        counts: { pending: 3, blocked: 1 },
-        ready_total: { tasks: 1, units: 20 },
-        ready: [
-          {
-            task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
-            destination: EXAMPLE.destination,
-            archive_entry: 'ScenarioScript.json',
-            units: 20,
-            status: 'pending',
-            reason: null,
-            failure_reason: null,
-          },
-        ],
-        blocked_total: 1,
-        blocked: [
-          {
-            task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BD',
-            unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojq',
-            destination: EXAMPLE.destination,
-            source_text: 'おはよう',
-            left_out: null,
-            codes: ['term_missing'],
-            qa_identity: 'gqa1_mzxw6ytboi2dgnbvgy3tqojq',
-          },
-        ],
-        held_total: 1,
-        held: [
-          {
-            task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BE',
-            unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojr',
-            destination: EXAMPLE.destination,
-            source_text: 'おはよう',
-            left_out: null,
-            reviewer: 'rin',
-            reason: 'wrong tone',
-            since: EXAMPLE.at,
-          },
-        ],
-      },
-    ],
-    open_conflicts: 0,
-    last_export: null,
-  },
-);
+        counts: Counts.describe('Tasks by status.'),
+        ready_total: z
+          .object({ tasks: Count, units: Count })
+          .describe('Work that can be sent to translators now.'),
+        ready: z
+          .array(
+            z.object({
+              task_id: z.string(),
+              destination: z.string(),
+              archive_entry: z.string().nullable(),
+              units: Count.describe('Units without a target for their text.'),
+              status: z.enum(TRANSLATION_STATUSES),
+              reason: z.string().nullable(),
+              failure_reason: z
+                .string()
+                .nullable()
+                .describe('Why workers gave up a part of the task, or what someone said about it.'),
+            }),
+          )
+          .describe('The first 100 tasks that no worker has leased.'),
+        blocked_total: Count.describe('Units with blocking findings.'),
+        blocked: z
+          .array(BlockedUnit)
+          .describe('At most 100 of them; those that prevent a publication are first.'),
+        held_total: Count.describe(
+          'Units on hold until someone reviews them: a rollback took them back, or a reviewer asked for it. At most 10,000 are counted.',
+        ),
+        held: z
+          .array(
+            z.object({
+              task_id: z.string(),
+              unit_id: z.string(),
+              ...UnitName,
+              reviewer: z.string().nullable(),
+              reason: z.string().nullable(),
+              since: UnixSeconds,
+            }),
+          )
+          .describe('At most 100 of them.'),
+      }),
+    )
+    .describe('Newest first. Work is ready, blocked or held in the newest one only.'),
+  open_conflicts: Count.nullable().describe(
+    'Conflict groups of the Translation Memory; null while it cannot be used.',
+  ),
+  last_export: z
+    .object({
+      release_id: ReleaseIdSchema,
+      file: z.string().describe('Below the exchange folder.'),
+      sha256: z.string(),
+      units: Count,
+      created_at: UnixSeconds,
+    })
+    .nullable()
+    .describe('The last file that the job `handoff-export` wrote.'),
+});
 
 /** `translation.status`. */
-export const TranslationStatusReport = report(
-  'translation.status',
-  {
-    current: z
-      .object({
+export const TranslationStatusReport = report({
+  current: z
+    .object({
+      localized_release_id: ReleaseIdSchema,
+      base_release_id: ReleaseIdSchema,
+      snapshot_id: SnapshotIdSchema,
+      state: z.string(),
+      integrity: z.enum(['ok', 'damaged', 'unverified']),
+      published_at: UnixSeconds.nullable(),
+      stale: z.boolean().describe('Whether the official release has changed since.'),
+    })
+    .nullable(),
+  mirrored_from: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'Where the releases of the localized channel are copied from, without credentials; null when it is published here.',
+    ),
+  automation: z
+    .object({
+      state: z.enum(AUTOMATION_STATES),
+      message: z.string(),
+      since: UnixSeconds.nullable().describe('Since when it is stopped; null in other states.'),
+    })
+    .describe(
+      'Whether the localized release follows the official one automatically; `due`: it is published next.',
+    ),
+  coverage: z
+    .object({
+      release_id: ReleaseIdSchema.nullable().describe('The current official release.'),
+      target_language: z.string(),
+      units: Count,
+      accepted: Count.describe('Proofread units.'),
+      translated: Count.describe('Translated and proofread units.'),
+      blocked: Count,
+      blocked_left_out: Count.optional().describe(
+        'Those of `blocked` that prevent no publication: units of skipped tasks, and of files that it leaves out.',
+      ),
+      skipped: Count.describe('Units of skipped tasks of other files.'),
+      excluded: Count.optional().describe(
+        'Units of files that `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
+      ),
+      by_state: Counts.describe('All units by state.'),
+      publishable: Count.nullable().describe(
+        'Units that a publication would localize; null while 10,000 units or more are on hold.',
+      ),
+    })
+    .describe('Of the current official release; all 0 until its translation tasks are built.'),
+  history: z
+    .array(
+      z.object({
         localized_release_id: ReleaseIdSchema,
-        base_release_id: ReleaseIdSchema,
-        snapshot_id: SnapshotIdSchema,
+        base_release_id: ReleaseIdSchema.nullable(),
         state: z.string(),
-        integrity: z.enum(['ok', 'damaged', 'unverified']),
-        published_at: UnixSeconds.nullable(),
-        stale: z.boolean().describe('Whether the official release has changed since.'),
-      })
-      .nullable(),
-    mirrored_from: z
-      .string()
-      .nullable()
-      .optional()
-      .describe(
-        'Where the releases of the localized channel are copied from, without credentials; null when it is published here.',
-      ),
-    automation: z
-      .object({
-        state: z.enum(AUTOMATION_STATES),
+        at: UnixSeconds.describe('When it last became current.'),
+        rolled_back: z
+          .object({ at: UnixSeconds, reviewer: z.string().nullable(), reason: z.string().nullable() })
+          .nullable()
+          .describe('The rollback that took it back; null when it was not, or is current again.'),
+      }),
+    )
+    .describe('The latest ones, that which became current last first.'),
+  publish_blockers: z
+    .array(
+      z.object({
+        code: z.string(),
         message: z.string(),
-        since: UnixSeconds.nullable().describe('Since when it is stopped; null in other states.'),
-      })
-      .describe(
-        'Whether the localized release follows the official one automatically; `due`: it is published next.',
-      ),
-    coverage: z
-      .object({
-        release_id: ReleaseIdSchema.nullable().describe('The current official release.'),
-        target_language: z.string(),
-        units: Count,
-        accepted: Count.describe('Proofread units.'),
-        translated: Count.describe('Translated and proofread units.'),
-        blocked: Count,
-        blocked_left_out: Count.optional().describe(
-          'Those of `blocked` that prevent no publication: units of skipped tasks, and of files that it leaves out.',
-        ),
-        skipped: Count.describe('Units of skipped tasks of other files.'),
-        excluded: Count.optional().describe(
-          'Units of files that `localized.include` and `localized.exclude` leave out; nothing of them stands against a publication.',
-        ),
-        by_state: Counts.describe('All units by state.'),
-        publishable: Count.nullable().describe(
-          'Units that a publication would localize; null while 10,000 units or more are on hold.',
-        ),
-      })
-      .describe('Of the current official release; all 0 until its translation tasks are built.'),
-    history: z
-      .array(
-        z.object({
-          localized_release_id: ReleaseIdSchema,
-          base_release_id: ReleaseIdSchema.nullable(),
-          state: z.string(),
-          at: UnixSeconds.describe('When it last became current.'),
-          rolled_back: z
-            .object({ at: UnixSeconds, reviewer: z.string().nullable(), reason: z.string().nullable() })
-            .nullable()
-            .describe('The rollback that took it back; null when it was not, or is current again.'),
-        }),
-      )
-      .describe('The latest ones, that which became current last first.'),
-    publish_blockers: z
-      .array(
-        z.object({
-          code: z.string(),
-          message: z.string(),
-          count: Count,
-          unit_state: z
-            .string()
-            .optional()
-            .describe('With this `unit_state`, `translation.tasks` has the tasks of its units.'),
-        }),
-      )
-      .describe(
-        'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `channel_mirrored` (the channel is copied from an origin; it is the only code then), `no_official_release`, `tasks_not_built`, `coverage_incomplete` (no unit can be published, or a smaller part than `localized.minCoverage` demands; `force` waives it; it counts the units that can be published), `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four; the other codes block it. Each unit counts for one code of units. Units of skipped tasks block nothing.',
-      ),
-  },
-  {
-    current: {
-      localized_release_id: EXAMPLE.localizedReleaseId,
-      base_release_id: EXAMPLE.releaseId,
-      snapshot_id: EXAMPLE.snapshotId,
-      state: 'current',
-      integrity: 'ok',
-      published_at: EXAMPLE.at,
-      stale: false,
-    },
-    mirrored_from: null,
-    automation: {
-      state: 'followed',
-      message: `the localized release is built on ${EXAMPLE.releaseId}`,
-      since: null,
-    },
-    coverage: {
-      release_id: EXAMPLE.releaseId,
-      target_language: 'zh-Hans',
-      units: 40_213,
-      accepted: 40_000,
-      translated: 40_100,
-      blocked: 3,
-      blocked_left_out: 0,
-      skipped: 0,
-      excluded: 0,
-      by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
-      publishable: 40_000,
-    },
-    history: [
-      {
-        localized_release_id: EXAMPLE.localizedReleaseId,
-        base_release_id: EXAMPLE.releaseId,
-        state: 'current',
-        at: EXAMPLE.at,
-        rolled_back: null,
-      },
-    ],
-    publish_blockers: [
-      {
-        code: 'qa_blocked',
-        message: 'units with blocking findings; slipway ctl translations handoff lists them',
-        count: 3,
-        unit_state: 'blocked',
-      },
-    ],
-  },
-);
+        count: Count,
+        unit_state: z
+          .string()
+          .optional()
+          .describe('With this `unit_state`, `translation.tasks` has the tasks of its units.'),
+      }),
+    )
+    .describe(
+      'By code: `release_rolled_back` (a rollback has withdrawn the channel; a publication with `resume=true` resumes it), `channel_mirrored` (the channel is copied from an origin; it is the only code then), `no_official_release`, `tasks_not_built`, `coverage_incomplete` (no unit can be published, or a smaller part than `localized.minCoverage` demands; `force` waives it; it counts the units that can be published), `qa_blocked`, `on_hold` (at most 10,000 are counted), `stale`, `untranslated`, `below_min_state` (below `localized.minState`). A publication leaves out the units of the last four; the other codes block it. Each unit counts for one code of units. Units of skipped tasks block nothing.',
+    ),
+});
 
 /** The operator parses only this part of `translation.status`. */
 export const TranslationStatusRead = TranslationStatusReport.schema.pick({ publish_blockers: true }).extend({

@@ -50,7 +50,7 @@ interface ReportDefinition {
   readonly backend: BackendName;
   readonly query: QuerySchema;
   /** `schema` is the whole answer, `body` what the handler makes, without the envelope. */
-  readonly answer: { readonly schema: z.ZodObject; readonly body: z.ZodObject; readonly example: unknown };
+  readonly answer: { readonly schema: z.ZodObject; readonly body: z.ZodObject };
 }
 
 /** Every report of the loopback protocol: `GET /v1/reports/{report}`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UNIT_STATES } from '../../domain/translation/unit-state.ts';
-import { Count, EXAMPLE, ReleaseIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
+import { Count, ReleaseIdSchema, UnixSeconds } from '../schemas/answers/common.ts';
 import { AUTHOR_KINDS, CARRY_TIERS } from '../schemas/vocabulary.ts';
 
 const Span = z
@@ -122,33 +122,3 @@ export const UnitHistorySchema = z.object({
     .describe('Every target that was stored, newest last.'),
   is_cut: z.boolean().describe('Whether there are older entries.'),
 });
-
-const AUTHOR_EXAMPLE = {
-  kind: 'machine',
-  token_id: 'translator',
-  provider: 'fixture',
-  provider_run_id: 'fixture:6437b3ac',
-} as const;
-
-/** A translated unit, for the documents. */
-export const UNIT_TRANSLATION_EXAMPLE: z.input<typeof UnitTranslationSchema> = {
-  task_id: 'tt_01KAJ2X6V5Q0E8T9R3W7Y1Z4BC',
-  state: 'translated',
-  revision: 2,
-  target_text: '早上好，{name}老师',
-  previous_source: null,
-  previous_target: null,
-  is_cut: false,
-  carried_by: 'same',
-  author: AUTHOR_EXAMPLE,
-  findings: [],
-  qa_identity: null,
-  glossary_override: null,
-  waivers: [],
-  hold: null,
-  returned: null,
-  propagated_from: null,
-  claim: null,
-  lease: null,
-  updated_at: EXAMPLE.at,
-};

@@ -10,12 +10,6 @@ const MAX_WAIT_SECONDS = 60;
 const WAIT = /^[0-9]{1,2}$/;
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
-/** The sources of the answers. */
-interface AttestationRouteOptions {
-  readonly attestation: AttestationSource;
-  readonly conditions: ConditionSource;
-}
-
 /**
  * Answers with the newest envelope, byte for byte, and with the conditions of the daemon. A caller that already has both can wait
  * for the next one of either.
@@ -25,7 +19,7 @@ interface AttestationRouteOptions {
  * Source: RFC 9110, section 13.1.2 (If-None-Match).
  */
 export async function answerAttestation(
-  { attestation: source, conditions }: AttestationRouteOptions,
+  { attestation: source, conditions }: { attestation: AttestationSource; conditions: ConditionSource },
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const waitSeconds = parseWait(request.query);

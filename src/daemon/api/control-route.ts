@@ -10,13 +10,6 @@ import { callerOf } from '../../engine/caller.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseBody, type DefinedAction } from '../../engine/define-action.ts';
 
-interface ControlRouteOptions {
-  /** Keyed by name. An action of the contract that is missing here is not implemented. */
-  readonly actions: ReadonlyMap<string, DefinedAction>;
-  readonly logger: Logger;
-  readonly secrets: SecretMask;
-}
-
 /**
  * Starts one control action.
  *
@@ -24,7 +17,12 @@ interface ControlRouteOptions {
  * @throws ServiceError `unknown_action`, `not_implemented`, `invalid_request`, `scope_missing`; ServiceError or TaskError of the handler
  */
 export async function answerControl(
-  options: ControlRouteOptions,
+  options: {
+    /** Keyed by name. An action of the contract that is missing here is not implemented. */
+    readonly actions: ReadonlyMap<string, DefinedAction>;
+    readonly logger: Logger;
+    readonly secrets: SecretMask;
+  },
   action: string,
   request: ApiRequest,
 ): Promise<ApiAnswer> {

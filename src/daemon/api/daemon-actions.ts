@@ -4,7 +4,8 @@ import type { TaskResult } from '../../engine/tasks/task.ts';
 import { scopesOfKind } from '../../engine/caller.ts';
 import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
 
-interface DaemonActionOptions {
+/** The actions `reload`, `task-cancel` and `restart`. */
+export function createDaemonActions(options: {
   readonly engine: TaskEngine;
   /** Whether a supervisor restarts the daemon when it exits. */
   readonly supervised: () => boolean;
@@ -12,10 +13,7 @@ interface DaemonActionOptions {
   readonly reload: () => Promise<TaskResult>;
   /** Starts the shutdown after the answer is sent. Without `drain` the daemon does not wait for running tasks. */
   readonly requestRestart: (drain: boolean) => void;
-}
-
-/** The actions `reload`, `task-cancel` and `restart`. */
-export function createDaemonActions(options: DaemonActionOptions): readonly DefinedAction[] {
+}): readonly DefinedAction[] {
   const { engine } = options;
   return [
     defineAction(engine, 'reload', { run: options.reload }),

@@ -5,21 +5,19 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { jsonAnswer, type ApiAnswer, type ApiRequest } from './api-answer.ts';
 import { parseReportQuery, type DefinedReport } from '../../engine/define-report.ts';
 
-interface ReportRouteOptions {
-  /** Keyed by name. A report of the contract that is missing here is unavailable. */
-  readonly reports: ReadonlyMap<string, DefinedReport>;
-  readonly clock: Clock;
-  readonly version: string;
-  readonly bootId: string;
-}
-
 /**
  * Reads one report, in the common envelope.
  *
  * @throws ServiceError `unknown_report`, `invalid_request`, `backend_unavailable`, or the error of the handler
  */
 export async function readReport(
-  options: ReportRouteOptions,
+  options: {
+    /** Keyed by name. A report of the contract that is missing here is unavailable. */
+    readonly reports: ReadonlyMap<string, DefinedReport>;
+    readonly clock: Clock;
+    readonly version: string;
+    readonly bootId: string;
+  },
   name: string,
   request: ApiRequest,
 ): Promise<ApiAnswer> {

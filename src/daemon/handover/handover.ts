@@ -36,8 +36,11 @@ export function createHandoverRequest(directory: string, bootId: string): () => 
   };
 }
 
-/** Settings and collaborators of the watch of a holder. */
-interface HandoverWatchOptions {
+/**
+ * Creates the watch of a daemon that holds a data folder. A request counts when it changes between two checks: its writer
+ * is alive then, and no two clocks are compared.
+ */
+export function createHandoverWatch(options: {
   /** The data folder. */
   readonly directory: string;
   readonly clock: Clock;
@@ -45,13 +48,7 @@ interface HandoverWatchOptions {
   readonly canServe: () => boolean;
   /** Called once, when another daemon asks while this one has had nothing to serve for a while. */
   readonly onHandover: () => void;
-}
-
-/**
- * Creates the watch of a daemon that holds a data folder. A request counts when it changes between two checks: its writer
- * is alive then, and no two clocks are compared.
- */
-export function createHandoverWatch(options: HandoverWatchOptions): Loop {
+}): Loop {
   const { clock, canServe, onHandover } = options;
   const path = join(options.directory, REQUEST_FILE);
   let seen: string | null = null;

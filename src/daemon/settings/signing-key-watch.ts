@@ -9,15 +9,6 @@ import type { DoctorCheck } from '../../engine/check.ts';
 import type { SettingsHolder } from './daemon-settings.ts';
 import { compareKeys } from './settings-changes.ts';
 
-interface SigningKeyWatchOptions {
-  readonly settings: SettingsHolder;
-  /** Reads key files: the keys, or every problem. */
-  readonly load: (files: readonly string[]) => Promise<Result<LoadedSigningKeys, readonly string[]>>;
-  readonly attestor: Attestor;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /** Follows the files of the signing keys, so that keys rotate without a call. */
 export interface SigningKeyWatch {
   /**
@@ -35,7 +26,14 @@ export interface SigningKeyWatch {
 const INTERVAL_MS = 1000;
 
 /** Creates the watch. While files are unusable, the previous keys keep signing, and the problem is logged once. */
-export function createSigningKeyWatch(options: SigningKeyWatchOptions): SigningKeyWatch {
+export function createSigningKeyWatch(options: {
+  readonly settings: SettingsHolder;
+  /** Reads key files: the keys, or every problem. */
+  readonly load: (files: readonly string[]) => Promise<Result<LoadedSigningKeys, readonly string[]>>;
+  readonly attestor: Attestor;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): SigningKeyWatch {
   const { settings, clock, logger } = options;
   let trouble: { readonly problem: string; readonly since: number } | null = null;
   /** Whether the current keys have not signed since they changed: no, not yet tried, or tried without success. */

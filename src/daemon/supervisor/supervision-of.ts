@@ -1,17 +1,10 @@
 import { z } from 'zod';
+import { ProcessEndSchema } from '../../contract/reports/report-daemon.ts';
 import { SUPERVISION_VARIABLE, type Supervision } from './supervision.ts';
 
 const SupervisionSchema: z.ZodType<Supervision> = z.object({
   restarts: z.int().min(0),
-  ends: z.array(
-    z.object({
-      code: z.int().nullable(),
-      signal: z.string().nullable(),
-      at: z.int(),
-      lived_seconds: z.number(),
-      listened: z.boolean(),
-    }),
-  ),
+  ends: z.array(ProcessEndSchema),
 });
 
 /** The history, as far as it can be read. */

@@ -1,16 +1,8 @@
+import type { z } from 'zod';
+import type { ProcessEndSchema } from '../../contract/reports/report-daemon.ts';
+
 /** How an earlier process of the daemon ended. */
-export interface ProcessEnd {
-  /** Exit code; `null` when a signal ended the process. */
-  readonly code: number | null;
-  /** The signal that ended the process, or `null`. */
-  readonly signal: string | null;
-  /** Unix seconds. */
-  readonly at: number;
-  /** Seconds that the process lived. */
-  readonly lived_seconds: number;
-  /** Whether it had begun to listen. */
-  readonly listened: boolean;
-}
+export type ProcessEnd = z.output<typeof ProcessEndSchema>;
 
 /** Whether an end was asked for: by the restart action, which ends a daemon that listens with 0, or by a handover. */
 export function isWantedEnd({ code, listened }: ProcessEnd): boolean {

@@ -12,7 +12,7 @@ interface PublishedRow {
  * @param published the localized releases that were published; `undefined` while they are not known
  */
 export function isRolledBack(
-  { release_id: id, state }: { readonly release_id: string; readonly state: string },
+  { release_id: id, state }: { release_id: string; state: string },
   published: readonly PublishedRow[] | undefined,
 ): boolean {
   if (state === 'rolled_back') return true;

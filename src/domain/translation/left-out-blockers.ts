@@ -11,7 +11,7 @@ export const LEFT_OUT_BLOCKERS: ReadonlySet<string> = new Set([
  * no publication has. `null` when there are no others, or when a blocker is about several states.
  */
 export function unitsOfState(
-  { unit_state: state, count }: { readonly unit_state?: string | undefined; readonly count: number },
+  { unit_state: state, count }: { unit_state?: string | undefined; count: number },
   byState: Readonly<Record<string, number>>,
 ): number | null {
   const all = state === 'untranslated' || state === 'stale' ? (byState[state] ?? 0) : 0;

@@ -9,13 +9,7 @@ import { isUsable, type UnitState, type UsableState } from './unit-state.ts';
  * @returns `null` when the state stays
  */
 export function requalify(
-  {
-    state,
-    stateBefore,
-  }: {
-    readonly state: UnitState;
-    readonly stateBefore: StateBefore | null;
-  },
+  { state, stateBefore }: { state: UnitState; stateBefore: StateBefore | null },
   isBlocked: boolean,
 ): { readonly state: UsableState | 'blocked'; readonly stateBefore: UsableState | null } | null {
   if (isUsable(state)) return isBlocked ? { state: 'blocked', stateBefore: state } : null;

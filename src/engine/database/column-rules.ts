@@ -13,6 +13,10 @@ export interface ColumnRule {
   readonly accepts: (value: unknown) => boolean;
   /** Why any value of the type has to be accepted; `null` for a rule that accepts only some. */
   readonly open: string | null;
+  /** The part of {@link accepts} that SQLite checks when it writes, as it follows the name of the column. */
+  readonly check?: string;
+  /** Further constraints of the column in SQL. */
+  readonly sql?: string;
 }
 
 /** The rules of all columns of a database, by table and column. */
@@ -35,6 +39,37 @@ export function nullable(of: ColumnRule): ColumnRule {
   return { ...of, isNullable: true, expected: `${of.expected} or NULL` };
 }
 
+/** A column with further constraints, such as `UNIQUE` or `DEFAULT 0`. */
+export function withSql(of: ColumnRule, sql: string): ColumnRule {
+  return { ...of, sql };
+}
+
+/**
+ * The statement that creates a table.
+ *
+ * @param constraints of the table; its key is among them unless a column has it
+ */
+export function createTableSql(
+  table: string,
+  columns: Readonly<Record<string, ColumnRule>>,
+  ...constraints: readonly string[]
+): string {
+  const lines = Object.entries(columns).map(([name, { type, isNullable, sql = '', check }]) =>
+    [
+      `"${name}" ${type}`,
+      isNullable ? '' : 'NOT NULL',
+      sql,
+      check === undefined ? '' : `CHECK ("${name}" ${check})`,
+    ]
+      .filter((part) => part !== '')
+      .join(' '),
+  );
+  const hasRowId = Object.values(columns).some(
+    ({ type, sql }) => type === 'INTEGER' && sql?.startsWith('PRIMARY KEY') === true,
+  );
+  return `CREATE TABLE ${table} (\n  ${[...lines, ...constraints].join(',\n  ')}\n) STRICT${hasRowId ? '' : ', WITHOUT ROWID'};\n`;
+}
+
 /** Text for which a test decides. */
 export function textWith(expected: string, test: (text: string) => boolean): ColumnRule {
   return rule('TEXT', expected, (value) => typeof value === 'string' && test(value));
@@ -43,7 +78,8 @@ export function textWith(expected: string, test: (text: string) => boolean): Col
 /** One of some words. */
 export function oneOf(words: readonly string[]): ColumnRule {
   const known = new Set(words);
-  return textWith(`one of ${words.join(', ')}`, (text) => known.has(text));
+  const check = `IN (${words.map((word) => `'${word}'`).join(', ')})`;
+  return { ...textWith(`one of ${words.join(', ')}`, (text) => known.has(text)), check };
 }
 
 /** A whole number in a range that includes both ends. */
@@ -140,9 +176,9 @@ export const PATH: ColumnRule = textWith(
   // oxlint-disable-next-line no-control-regex
   (text) => /^[^/\\\u0000-\u001f][^\\\u0000-\u001f]*$/.test(text),
 );
-export const COUNT: ColumnRule = integer(0);
-export const POSITIVE: ColumnRule = integer(1);
-export const FLAG: ColumnRule = integer(0, 1);
+export const COUNT: ColumnRule = { ...integer(0), check: '>= 0' };
+export const POSITIVE: ColumnRule = { ...integer(1), check: '>= 1' };
+export const FLAG: ColumnRule = { ...integer(0, 1), check: 'IN (0, 1)' };
 /** Unix seconds. */
 export const SECONDS: ColumnRule = integer(0, LAST_SECOND);
 /** Unix milliseconds. */

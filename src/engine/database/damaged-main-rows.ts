@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamagedRowError } from './database-error.ts';
-import { MAIN_RULES } from './main-rules.ts';
+import { MAIN_RULES } from './main-schema.ts';
 import type { Database } from './sqlite-database.ts';
 import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 

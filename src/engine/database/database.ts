@@ -1,6 +1,5 @@
 import { openSqliteDatabase, type Database, type DamageOptions } from './sqlite-database.ts';
-import { MAIN_RULES } from './main-rules.ts';
-import { MAIN_MIGRATIONS } from './main-schema.ts';
+import { MAIN_MIGRATIONS, MAIN_RULES } from './main-schema.ts';
 
 /** "SLPm" */
 const APPLICATION_ID = 0x53_4c_50_6d;

@@ -59,6 +59,6 @@ export function createImportReport<Outcome extends string>(
 }
 
 /** How a message names the first issue: after the words that say what is wrong. Empty without an issue. */
-export function firstIssue({ issues: [first] }: { readonly issues: readonly ImportIssue[] }): string {
+export function firstIssue({ issues: [first] }: { issues: readonly ImportIssue[] }): string {
   return first === undefined ? '' : `, the first one: line ${first.line}: ${first.message}`;
 }

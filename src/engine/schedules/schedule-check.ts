@@ -71,7 +71,7 @@ function runTrouble(enabled: readonly Schedule[], now: number): ReadonlyArray<st
 }
 
 /** Says that a ReleaseChannel holds a configured schedule, as its owner decided. */
-function heldText({ schedule, by }: { readonly schedule: Schedule; readonly by: Schedule }): string {
+function heldText({ schedule, by }: { schedule: Schedule; by: Schedule }): string {
   const [namespace = '', name = ''] = by.id.slice(CONTROLLER_SCHEDULE_PREFIX.length).split(':');
   return (
     `${schedule.id}: held by the ReleaseChannel ${namespace}/${name}, which is suspended or pinned; if it was ` +

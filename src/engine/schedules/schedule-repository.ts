@@ -1,4 +1,5 @@
-import type { ScheduleGroup, ScheduleOrigin } from '../../contract/schemas/vocabulary.ts';
+import type { ScheduleGroup } from '../../contract/schemas/vocabulary.ts';
+import { MAIN_TABLES } from '../database/main-tables.ts';
 import type { Database } from '../database/sqlite-database.ts';
 import type { ReportedSchedule, Schedule } from './schedule.ts';
 
@@ -39,23 +40,18 @@ export interface ScheduleRepository {
   refreshStatuses(): void;
 }
 
-interface ScheduleRecord {
-  readonly id: string;
-  readonly group: ScheduleGroup;
-  readonly origin: ScheduleOrigin;
-  readonly action: string;
+interface ScheduleRecord extends Omit<
+  Schedule,
+  'args' | 'enabled' | 'exhausted' | 'next_run_unix_seconds' | 'last_run_unix_seconds'
+> {
   readonly args_json: string;
   readonly enabled: number;
-  readonly next_run: number | null;
-  readonly every_seconds: number | null;
-  readonly max_runs: number | null;
-  readonly run_count: number;
-  readonly last_run: number | null;
-  readonly last_task_id: string | null;
-  readonly last_status: string | null;
-  readonly skipped_overlap: number;
   readonly exhausted: number;
+  readonly next_run: number | null;
+  readonly last_run: number | null;
 }
+
+const COLUMNS = Object.keys(MAIN_TABLES.schedule) as ReadonlyArray<keyof ScheduleRecord>;
 
 /** Selects the schedule that replaces the configured schedule `own`; see `replacementOf`. */
 const REPLACEMENT = `SELECT other.id FROM schedule AS other
@@ -72,16 +68,10 @@ export function createScheduleRepository(database: Database): ScheduleRepository
   );
   const count = database.prepare('SELECT count(*) AS count FROM schedule');
   const insert = database.prepare(
-    `INSERT INTO schedule (id, "group", origin, action, args_json, enabled, next_run, every_seconds, max_runs, run_count,
-       last_run, last_task_id, last_status, skipped_overlap, exhausted)
-     VALUES (:id, :group, :origin, :action, :args_json, :enabled, :next_run, :every_seconds, :max_runs, :run_count,
-       :last_run, :last_task_id, :last_status, :skipped_overlap, :exhausted)`,
+    `INSERT INTO schedule ("${COLUMNS.join('", "')}") VALUES (:${COLUMNS.join(', :')})`,
   );
   const update = database.prepare(
-    `UPDATE schedule SET "group" = :group, origin = :origin, action = :action, args_json = :args_json, enabled = :enabled,
-       next_run = :next_run, every_seconds = :every_seconds, max_runs = :max_runs, run_count = :run_count,
-       last_run = :last_run, last_task_id = :last_task_id, last_status = :last_status,
-       skipped_overlap = :skipped_overlap, exhausted = :exhausted WHERE id = :id`,
+    `UPDATE schedule SET ${COLUMNS.map((name) => `"${name}" = :${name}`).join(', ')} WHERE id = :id`,
   );
   const remove = database.prepare('DELETE FROM schedule WHERE id = :id');
   const due = database.prepare(
@@ -127,44 +117,34 @@ export function createScheduleRepository(database: Database): ScheduleRepository
   };
 }
 
-function scheduleOf(record: ScheduleRecord): Schedule {
+function scheduleOf({
+  args_json,
+  enabled,
+  exhausted,
+  next_run,
+  last_run,
+  ...same
+}: ScheduleRecord): Schedule {
   return {
-    id: record.id,
-    group: record.group,
-    origin: record.origin,
-    action: record.action,
-    args: JSON.parse(record.args_json) as string[],
-    enabled: record.enabled === 1,
-    next_run_unix_seconds: record.next_run,
-    every_seconds: record.every_seconds,
-    max_runs: record.max_runs,
-    run_count: record.run_count,
-    last_run_unix_seconds: record.last_run,
-    last_task_id: record.last_task_id,
-    last_status: record.last_status,
-    skipped_overlap: record.skipped_overlap,
-    exhausted: record.exhausted === 1,
+    ...same,
+    args: JSON.parse(args_json) as string[],
+    enabled: enabled === 1,
+    exhausted: exhausted === 1,
+    next_run_unix_seconds: next_run,
+    last_run_unix_seconds: last_run,
   };
 }
 
 function parametersOf(schedule: Schedule): Record<string, string | number | null> {
-  return {
-    id: schedule.id,
-    group: schedule.group,
-    origin: schedule.origin,
-    action: schedule.action,
+  const record: ScheduleRecord = {
+    ...schedule,
     args_json: JSON.stringify(schedule.args),
     enabled: Number(schedule.enabled),
-    next_run: schedule.next_run_unix_seconds,
-    every_seconds: schedule.every_seconds,
-    max_runs: schedule.max_runs,
-    run_count: schedule.run_count,
-    last_run: schedule.last_run_unix_seconds,
-    last_task_id: schedule.last_task_id,
-    last_status: schedule.last_status,
-    skipped_overlap: schedule.skipped_overlap,
     exhausted: Number(schedule.exhausted),
+    next_run: schedule.next_run_unix_seconds,
+    last_run: schedule.last_run_unix_seconds,
   };
+  return Object.fromEntries(COLUMNS.map((name) => [name, record[name]]));
 }
 
 /** Adds to a schedule what replaces it. */

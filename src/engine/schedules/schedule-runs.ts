@@ -18,15 +18,6 @@ import type { ScheduleRepository } from './schedule-repository.ts';
 import type { Schedule } from './schedule.ts';
 import { scheduledCall } from './scheduled-call.ts';
 
-interface ScheduleRunOptions {
-  readonly database: Database;
-  readonly repository: ScheduleRepository;
-  readonly engine: TaskEngine;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly failpoints: Failpoints;
-}
-
 /** Between the insert of a run's task and the update of the schedule's next slot; one transaction contains both. */
 export const TASK_QUEUED_FAILPOINT = 'schedule.task.queued';
 
@@ -51,7 +42,14 @@ export interface ScheduleRuns {
 }
 
 /** Creates the functions that queue the tasks of schedules. */
-export function createScheduleRuns(options: ScheduleRunOptions): ScheduleRuns {
+export function createScheduleRuns(options: {
+  readonly database: Database;
+  readonly repository: ScheduleRepository;
+  readonly engine: TaskEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly failpoints: Failpoints;
+}): ScheduleRuns {
   const { database, repository, engine, clock, logger } = options;
 
   const queue = (schedule: Schedule, dedupe: boolean): RunRecord & { readonly taskId: string } => {

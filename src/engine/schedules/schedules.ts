@@ -18,18 +18,6 @@ import { type ScheduleRuns, createScheduleRuns } from './schedule-runs.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Loop, createLoop } from '../../platform/process/loop.ts';
 
-interface SchedulesOptions {
-  /** The database of the engine's tasks: a run and its task are written in one transaction. */
-  readonly database: Database;
-  readonly engine: TaskEngine;
-  readonly clock: Clock;
-  /** In [0, 1); spreads the phases of configured schedules. */
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly failpoints: Failpoints;
-  readonly createId: () => string;
-}
-
 /** The schedules of the daemon. */
 export interface Schedules {
   readonly actions: readonly DefinedAction[];
@@ -47,7 +35,17 @@ export interface Schedules {
 }
 
 /** Assembles the schedules. */
-export function createSchedules(options: SchedulesOptions): Schedules {
+export function createSchedules(options: {
+  /** The database of the engine's tasks: a run and its task are written in one transaction. */
+  readonly database: Database;
+  readonly engine: TaskEngine;
+  readonly clock: Clock;
+  /** In [0, 1); spreads the phases of configured schedules. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly failpoints: Failpoints;
+  readonly createId: () => string;
+}): Schedules {
   const { database, engine, clock, logger } = options;
   const repository = createScheduleRepository(database);
   const runs = createScheduleRuns({ ...options, repository });

@@ -134,22 +134,18 @@ function createEndings(logger: Logger) {
   };
 }
 
-interface TaskCancellationOptions {
+/**
+ * Creates the function that cancels a queued task and asks a running one to stop. It throws TaskError `unknown_task`
+ * and `task_already_terminal`.
+ */
+function createTaskCancellation(options: {
   readonly database: Database;
   readonly repository: TaskRepository;
   readonly runner: LaneRunner;
   readonly log: TaskLog;
   readonly clock: Clock;
   readonly onEnded: (task: Task) => void;
-}
-
-/**
- * Creates the function that cancels a queued task and asks a running one to stop. It throws TaskError `unknown_task`
- * and `task_already_terminal`.
- */
-function createTaskCancellation(
-  options: TaskCancellationOptions,
-): (taskId: string, reason: string | null) => Task {
+}): (taskId: string, reason: string | null) => Task {
   const { database, repository, runner, log } = options;
 
   /** @returns the task: ended if it was queued, otherwise marked */

@@ -10,16 +10,6 @@ import { storageTaskError } from './storage-task-error.ts';
 import { INTERNAL_REASON } from './task-outcome.ts';
 import { TaskError, type Task, type AcceptedTask, type TaskResult } from './task.ts';
 
-interface InlineTaskOptions {
-  readonly database: Database;
-  readonly repository: TaskRepository;
-  readonly idempotency: IdempotencyRepository;
-  readonly acceptance: TaskAcceptance;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly onEnded: (task: Task) => void;
-}
-
 /** Longest that a caller waits for an inline task, in milliseconds, the wait for earlier ones of its kind included. */
 export const INLINE_WAIT_MS = 30_000;
 
@@ -27,7 +17,15 @@ export const INLINE_WAIT_MS = 30_000;
  * Creates the function that runs tasks inside their request: those of one kind one after the other, so that an action
  * that hangs holds up only its own kind.
  */
-export function createInlineTasks(options: InlineTaskOptions): TaskEngine['recordInline'] {
+export function createInlineTasks(options: {
+  readonly database: Database;
+  readonly repository: TaskRepository;
+  readonly idempotency: IdempotencyRepository;
+  readonly acceptance: TaskAcceptance;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onEnded: (task: Task) => void;
+}): TaskEngine['recordInline'] {
   const { database, repository, clock } = options;
   /** By kind, the end of the last task; it is never rejected. */
   const last = new Map<string, Promise<unknown>>();

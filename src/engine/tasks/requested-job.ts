@@ -14,11 +14,6 @@ interface RequestedJob {
   request(): void;
 }
 
-interface RequestedJobOptions {
-  readonly engine: TaskEngine;
-  readonly logger: Logger;
-}
-
 /**
  * Creates the job. Its passes must do whatever work they find, and nothing when there is none.
  *
@@ -27,7 +22,7 @@ interface RequestedJobOptions {
  * @param pass its result is that of the task; of several passes the last one's
  */
 export function createRequestedJob<Arguments extends z.ZodObject>(
-  { engine, logger }: RequestedJobOptions,
+  { engine, logger }: { engine: TaskEngine; logger: Logger },
   definition: JobDefinition<Arguments>,
   pass: (context: TaskContext<ArgumentsOf<JobDefinition<Arguments>>>) => Promise<TaskResult>,
 ): RequestedJob {

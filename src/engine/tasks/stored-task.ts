@@ -1,34 +1,17 @@
 import { parseJsonExact } from '../../contract/json/json-exact.ts';
-import type { TaskArguments, TaskLane, TaskResult, TaskStatus, Task } from './task.ts';
+import type { Task, TaskArguments, TaskResult } from './task.ts';
 
 /** A row of the table `task`. */
-export interface StoredTask {
+export interface StoredTask extends Omit<Task, 'args' | 'run_at' | 'progress' | 'result'> {
   readonly seq: number;
-  readonly task_id: string;
-  readonly kind: string;
-  readonly lane: TaskLane;
-  readonly status: TaskStatus;
   readonly args_json: string;
-  readonly attempt: number;
-  readonly max_attempts: number;
   readonly recoveries: number;
   readonly run_at_ms: number;
-  readonly created_at: number;
-  readonly started_at: number | null;
-  readonly finished_at: number | null;
-  readonly cancel_requested_at: number | null;
-  readonly cancel_reason: string | null;
   readonly progress_done: number | null;
   readonly progress_total: number | null;
   readonly progress_unit: string | null;
   readonly progress_phase: string | null;
   readonly result_json: string | null;
-  readonly failure_code: string | null;
-  readonly failure_reason: string | null;
-  readonly schedule_id: string | null;
-  readonly reviewer: string | null;
-  readonly reason: string | null;
-  readonly correlation_id: string | null;
 }
 
 /** Converts a row of the table to the task. */

@@ -17,15 +17,6 @@ import type { TaskRepository } from './task-writes.ts';
 /** Seconds for which an idempotency key refers to the task that its call got. */
 export const IDEMPOTENCY_SECONDS = 86_400;
 
-interface TaskAcceptanceOptions {
-  readonly database: Database;
-  readonly repository: TaskRepository;
-  readonly idempotency: IdempotencyRepository;
-  readonly clock: Clock;
-  readonly createId: () => string;
-  readonly bootId: string;
-}
-
 /** Writes the rows of new tasks. Each throws TaskError `idempotency_key_reused`. */
 export interface TaskAcceptance {
   /** The task that an earlier call got under the same idempotency key, or `null`. */
@@ -37,7 +28,14 @@ export interface TaskAcceptance {
 }
 
 /** Creates the functions that accept tasks. */
-export function createTaskAcceptance(options: TaskAcceptanceOptions): TaskAcceptance {
+export function createTaskAcceptance(options: {
+  readonly database: Database;
+  readonly repository: TaskRepository;
+  readonly idempotency: IdempotencyRepository;
+  readonly clock: Clock;
+  readonly createId: () => string;
+  readonly bootId: string;
+}): TaskAcceptance {
   const { database, repository, idempotency, clock } = options;
 
   const replayed = ({ idempotencyKey, kind, args }: InlineSubmission): Task | null => {

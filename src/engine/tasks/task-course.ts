@@ -1,21 +1,11 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { TaskProgress } from './task.ts';
 
-/** One measurement of the progress of a phase. */
-interface CourseSample {
-  /** Unix seconds, with milliseconds as the fraction. */
-  readonly at: number;
-  readonly done: number;
-}
+/** How one phase of a run went; its samples are oldest first and never empty. */
+export type CoursePhase = ReportBodyOf<'task.status'>['course'][number];
 
-/** How one phase of a run went. */
-export interface CoursePhase {
-  readonly phase: string;
-  readonly unit: string;
-  readonly total: number | null;
-  /** Oldest first; never empty. */
-  readonly samples: readonly CourseSample[];
-}
+type CourseSample = CoursePhase['samples'][number];
 
 /** Records how the progress of a run went. */
 export interface TaskCourse {

@@ -28,16 +28,6 @@ export type TaskOutcome =
   /** Queued again without a wait, and without counting the attempt: the daemon stopped during the run. */
   | { readonly next: 'resumed' };
 
-interface OutcomeSituation {
-  readonly cancelRequested: boolean;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly resumable: boolean;
-  readonly backoff: BackoffOptions;
-  /** In [0, 1). */
-  readonly random: number;
-}
-
 /** Time between two looks whether the tasks that another one waits for have ended. */
 export const WAITING_MS = 3000;
 
@@ -52,7 +42,18 @@ export const RESTARTED_REASON = 'The daemon stopped while the task ran; start th
  * Decides the next state of a task whose handler ended. The actual end counts, even after a request to stop: a result
  * is a success, an expected failure is a failure, and only an error caused by the aborted signal is a cancellation.
  */
-export function decideOutcome(end: RunEnd, situation: OutcomeSituation): TaskOutcome {
+export function decideOutcome(
+  end: RunEnd,
+  situation: {
+    readonly cancelRequested: boolean;
+    readonly attempt: number;
+    readonly maxAttempts: number;
+    readonly resumable: boolean;
+    readonly backoff: BackoffOptions;
+    /** In [0, 1). */
+    readonly random: number;
+  },
+): TaskOutcome {
   if ('returned' in end) return { next: 'succeeded', result: end.returned };
   if (end.byAbort) {
     if (situation.cancelRequested) return { next: 'cancelled' };

@@ -14,18 +14,16 @@ const KEEP_FAILED_DAYS = 30;
 /** Tasks removed in one transaction; the limit keeps other writes from waiting long. */
 const BATCH = 200;
 
-interface TaskRetentionOptions {
-  readonly database: Database;
-  readonly idempotency: IdempotencyRepository;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
 /**
  * Creates the loop that removes ended tasks with their logs at its start and once an hour. It keeps the newest 1,000, all
  * tasks for 14 days, and failed ones for 30 days. It also removes old idempotency keys.
  */
-export function createTaskRetention(options: TaskRetentionOptions): Loop {
+export function createTaskRetention(options: {
+  readonly database: Database;
+  readonly idempotency: IdempotencyRepository;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): Loop {
   const { clock, logger } = options;
   const prune = createPrune(options.database);
   return createLoop({

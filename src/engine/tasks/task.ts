@@ -1,3 +1,4 @@
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { TASK_LANES, TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { createHash } from 'node:crypto';
 import { stringifyJsonExact } from '../../contract/json/json-exact.ts';
@@ -76,34 +77,7 @@ export class TaskError extends Error {
 }
 
 /** A task as the engine and the reports represent it. Times are Unix seconds. */
-export interface Task {
-  readonly task_id: string;
-  readonly kind: string;
-  readonly lane: TaskLane;
-  readonly status: TaskStatus;
-  readonly args: TaskArguments;
-  readonly attempt: number;
-  readonly max_attempts: number;
-  readonly run_at: number;
-  readonly created_at: number;
-  readonly started_at: number | null;
-  readonly finished_at: number | null;
-  readonly cancel_requested_at: number | null;
-  readonly cancel_reason: string | null;
-  readonly progress: {
-    readonly done: number;
-    readonly total: number | null;
-    readonly unit: string;
-    readonly phase: string;
-  } | null;
-  readonly result: TaskResult | null;
-  readonly failure_code: string | null;
-  readonly failure_reason: string | null;
-  readonly schedule_id: string | null;
-  readonly reviewer: string | null;
-  readonly reason: string | null;
-  readonly correlation_id: string | null;
-}
+export type Task = ReportBodyOf<'task.status'>['task'];
 
 /** A task that runs inside its request. */
 export interface InlineSubmission {

@@ -154,7 +154,7 @@ async function readHistory(
 
 /** Writes a status if it differs from the previous one, and an event if readiness or the syncs changed. */
 export async function writeStatus(
-  { writer, logger }: { readonly writer: ChannelWriter; readonly logger: Logger },
+  { writer, logger }: { writer: ChannelWriter; logger: Logger },
   channel: ReleaseChannel,
   status: ReleaseChannelStatus,
   previous: ReleaseChannelStatus | null,

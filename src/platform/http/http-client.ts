@@ -195,10 +195,7 @@ export async function readAnswer(
     readonly headers: IncomingHttpHeaders;
     readonly body: AsyncIterable<Uint8Array>;
   },
-  {
-    maxBytes,
-    wantedHeaders,
-  }: { readonly maxBytes: number; readonly wantedHeaders?: readonly string[] | undefined },
+  { maxBytes, wantedHeaders }: { maxBytes: number; wantedHeaders?: readonly string[] | undefined },
 ): Promise<BoundedAnswer> {
   const coding = headers['content-encoding'] ?? 'identity';
   if (coding !== 'identity') {
@@ -236,7 +233,7 @@ function pickHeaders(
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i;
 
 /** Whether an answer says that its body is JSON. */
-export function isJsonAnswer({ contentType }: { readonly contentType: string }): boolean {
+export function isJsonAnswer({ contentType }: { contentType: string }): boolean {
   return JSON_TYPE.test(contentType);
 }
 

@@ -15,14 +15,6 @@ export interface RenderedProblem {
   readonly internal: string | undefined;
 }
 
-interface ProblemResponse {
-  readonly headersSent: boolean;
-  readonly req: { readonly method?: string | undefined };
-  writeHead(status: number, headers: Record<string, string>): unknown;
-  end(body?: Buffer): unknown;
-  destroy(error?: Error): unknown;
-}
-
 /**
  * Renders any error as problem details. A {@link ServiceError} gives its catalogue row, detail and extensions; anything
  * else gives `internal_error` without a word of what happened: that is in `internal`, for the log.
@@ -76,7 +68,16 @@ export function renderProblem(
  * Answers with a rendered problem; a HEAD request gets the headers alone. When an answer has begun already, nothing
  * true can be added to it, so the connection is cut.
  */
-export function sendProblem(response: ProblemResponse, problem: RenderedProblem): void {
+export function sendProblem(
+  response: {
+    readonly headersSent: boolean;
+    readonly req: { readonly method?: string | undefined };
+    writeHead(status: number, headers: Record<string, string>): unknown;
+    end(body?: Buffer): unknown;
+    destroy(error?: Error): unknown;
+  },
+  problem: RenderedProblem,
+): void {
   if (response.headersSent) {
     response.destroy();
     return;

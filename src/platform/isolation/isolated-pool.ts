@@ -77,7 +77,7 @@ export function createLender<Worker>(
 
 function workerInThisProcess<Setup, Job, Piece, Result>(
   program: IsolatedProgram<Setup, Job, Piece, Result>,
-  { setup, scratchDirectory: parent }: { readonly setup: Setup; readonly scratchDirectory: string },
+  { setup, scratchDirectory: parent }: { setup: Setup; scratchDirectory: string },
 ): IsolatedWorker<Job, Piece, Result> {
   const work = program(setup);
   return {

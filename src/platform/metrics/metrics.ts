@@ -8,14 +8,6 @@ export type { Registry };
 /** The longest interval of a timer: 24 days. */
 const NEVER_MS = 2 ** 31 - 1;
 
-interface MetricsServerOptions {
-  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
-  readonly host: string;
-  readonly port: number;
-  readonly logger: Logger;
-  readonly paths?: SideServerOptions['paths'];
-}
-
 /**
  * Creates a separate registry, never the global one, with the metrics of the process: CPU, memory, file descriptors,
  * event loop lag, garbage collection, and `slipway_build_info`.
@@ -44,7 +36,13 @@ export function createRegistry(build: { readonly name: string; readonly version:
  *
  * Source: Prometheus text exposition format 0.0.4.
  */
-export async function createMetricsServer(options: MetricsServerOptions): Promise<Listening> {
+export async function createMetricsServer(options: {
+  readonly registry: { readonly contentType: string; metrics(): Promise<string> };
+  readonly host: string;
+  readonly port: number;
+  readonly logger: Logger;
+  readonly paths?: SideServerOptions['paths'];
+}): Promise<Listening> {
   const { registry, host, port, logger, paths = {} } = options;
   return await createSideServer({
     host,

@@ -25,14 +25,6 @@ export type CallerOf<Store> = {
     : never;
 };
 
-/** The end of a channel to a store: a port, or the thread that serves the store. */
-interface StorePort {
-  postMessage(request: StoreRequest, transfer?: readonly Transferable[]): void;
-  on(event: 'message', listener: (answer: StoreAnswer) => void): unknown;
-  ref(): void;
-  unref(): void;
-}
-
 /** Calls over a port, and those of them that wait for their answers. The port keeps the process alive only while one waits. */
 export interface PortCalls {
   call(name: string, argument: unknown, options?: CallOptions): Promise<unknown>;
@@ -41,7 +33,12 @@ export interface PortCalls {
 }
 
 /** Begins to call over a port. */
-export function callsOver(port: StorePort): PortCalls {
+export function callsOver(port: {
+  postMessage(request: StoreRequest, transfer?: readonly Transferable[]): void;
+  on(event: 'message', listener: (answer: StoreAnswer) => void): unknown;
+  ref(): void;
+  unref(): void;
+}): PortCalls {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   port.on('message', (answer) => {

@@ -6,18 +6,19 @@ import { tooManyRequests, type TokenCaller, type TokenVerifier } from '../http/t
 import type { AdminMetrics } from './admin-metrics.ts';
 import { FailedLogins } from './failed-logins.ts';
 
-/** Checks the credentials of requests to the admin surface. */
-export interface AdminGate {
-  /**
-   * Checks the credentials of a request.
-   *
-   * @param query of the request, which may carry the token
-   * @param surface without a configured token, `read` answers 401 and `control` 403
-   * @returns who sent the request
-   * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403), `too_many_requests` (429)
-   */
-  admit(exchange: Exchange, query: URLSearchParams, surface: 'read' | 'control'): Promise<TokenCaller>;
-}
+/**
+ * Checks the credentials of a request to the admin surface.
+ *
+ * @param query of the request, which may carry the token
+ * @param surface without a configured token, `read` answers 401 and `control` 403
+ * @returns who sent the request
+ * @throws ServiceError `not_authenticated` (401), `control_forbidden` (403), `too_many_requests` (429)
+ */
+export type AdmitCaller = (
+  exchange: Exchange,
+  query: URLSearchParams,
+  surface: 'read' | 'control',
+) => Promise<TokenCaller>;
 
 const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several', string>> = {
   unconfigured:
@@ -30,10 +31,10 @@ const DETAILS: Readonly<Record<'unconfigured' | 'missing' | 'refused' | 'several
 };
 
 /**
- * Makes the gate. A source address with too many wrong tokens must wait, and its further failures are not logged one by
+ * Makes the check. A source address with too many wrong tokens must wait, and its further failures are not logged one by
  * one. A right token is admitted even then, because all clients behind one ingress share an address.
  */
-export function createAdminGate({
+export function createAdmission({
   tokens,
   metrics,
   clock,
@@ -43,7 +44,7 @@ export function createAdminGate({
   readonly metrics: AdminMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-}): AdminGate {
+}): AdmitCaller {
   const failures = new FailedLogins();
 
   const noteWrongToken = (source: string): number | null => {
@@ -53,26 +54,24 @@ export function createAdminGate({
     return retryAfter;
   };
 
-  return {
-    admit: async ({ request, response }, query, surface) => {
-      const authorization = request.headersDistinct['authorization'] ?? [];
-      const source = request.socket.remoteAddress ?? 'unknown';
-      const outcome = await tokens.verify({ authorization, query, response });
-      if (outcome.ok) return outcome.caller;
-      if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);
-      const { why } = outcome;
-      if (why === 'unconfigured' || why === 'missing') metrics.loginFailed(why);
-      if (why === 'unconfigured' && surface === 'control') {
-        throw new ServiceError(
-          'control_forbidden',
-          'Control is not available: no admin token is configured on this server.',
-        );
-      }
-      const retryAfter = why === 'refused' || why === 'several' ? noteWrongToken(source) : null;
-      throw new ServiceError('not_authenticated', DETAILS[why], {
-        internal: `token ${why}`,
-        ...(retryAfter === null ? {} : { retryAfter }),
-      });
-    },
+  return async ({ request, response }, query, surface) => {
+    const authorization = request.headersDistinct['authorization'] ?? [];
+    const source = request.socket.remoteAddress ?? 'unknown';
+    const outcome = await tokens.verify({ authorization, query, response });
+    if (outcome.ok) return outcome.caller;
+    if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);
+    const { why } = outcome;
+    if (why === 'unconfigured' || why === 'missing') metrics.loginFailed(why);
+    if (why === 'unconfigured' && surface === 'control') {
+      throw new ServiceError(
+        'control_forbidden',
+        'Control is not available: no admin token is configured on this server.',
+      );
+    }
+    const retryAfter = why === 'refused' || why === 'several' ? noteWrongToken(source) : null;
+    throw new ServiceError('not_authenticated', DETAILS[why], {
+      internal: `token ${why}`,
+      ...(retryAfter === null ? {} : { retryAfter }),
+    });
   };
 }

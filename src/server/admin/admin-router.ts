@@ -68,7 +68,7 @@ export function createAdminRouter(parts: AdminParts): Router {
       requireMethod(exchange, path, READ_METHODS);
       const text = contextOf(request).target.query;
       const parameters = new URLSearchParams(text);
-      const caller = await parts.gate.admit(exchange, parameters, 'read');
+      const caller = await parts.admit(exchange, parameters, 'read');
       // No read takes a body, so a GET with a body is a mistake of the client.
       if (hasBody(request)) {
         throw new ServiceError('invalid_request', 'Reads have no body; send the parameters in the query.');

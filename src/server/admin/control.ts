@@ -17,13 +17,13 @@ import type { Clock } from '../../platform/process/clock.ts';
 import type { DaemonPresence } from '../daemon-client/daemon-presence.ts';
 import { jsonHeaders, NO_STORE, type Answer } from '../http/answer.ts';
 import { contextOf, requireEncoding, requireQuery, type Exchange } from '../http/exchange.ts';
-import type { AdminGate } from './admin-gate.ts';
+import type { AdmitCaller } from './admin-gate.ts';
 import type { AdminMetrics, ForwardOutcome } from './admin-metrics.ts';
 import { acceptedActionOf, daemonUnreachable, type AcceptedAction } from './daemon-answers.ts';
 import type { DaemonProxy } from './daemon-proxy.ts';
 
 export interface ControlParts {
-  readonly gate: AdminGate;
+  readonly admit: AdmitCaller;
   readonly proxy: DaemonProxy;
   readonly presence: DaemonPresence;
   readonly metrics: AdminMetrics;
@@ -96,7 +96,7 @@ async function carryOut(
   const { request } = exchange;
   const { query: text } = contextOf(request).target;
   const query = new URLSearchParams(text);
-  const caller = await parts.gate.admit(exchange, query, 'control');
+  const caller = await parts.admit(exchange, query, 'control');
   audit.tokenId = caller.tokenId;
   checkIsAllowed(request, parts);
   if (!isControlAction(action)) {

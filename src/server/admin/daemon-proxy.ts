@@ -119,7 +119,7 @@ interface Pending {
 /** Makes the function that forwards requests of one method; `take` reads the answer, within the deadline. */
 function createForward(
   { url, socketPath, readToken, timeoutMs }: DaemonAddress,
-  { agent, method }: { readonly agent: Agent; readonly method: string },
+  { agent, method }: { agent: Agent; method: string },
 ) {
   const host = socketPath === undefined ? new URL(url).host : 'localhost';
   const pending = new WeakMap<IncomingMessage, Pending>();

@@ -1,4 +1,5 @@
 import { parseJsonExact, stringifyJsonExact } from '../../contract/json/json-exact.ts';
+import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { describeLocalized, describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceAnswer, ServiceStateName } from '../../domain/service-state/service-state.ts';
 import type { ReadServiceState } from '../service/service-state-reader.ts';
@@ -7,15 +8,8 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 /** Adds the findings of this server to the doctor report of the daemon, which knows nothing of them. */
 export type AddServerChecks = (report: Buffer) => Promise<Buffer>;
 
-type DoctorStatus = (typeof DOCTOR_STATUSES)[number];
-
-interface ServerCheck {
-  readonly id: string;
-  readonly status: DoctorStatus;
-  readonly message: string;
-  readonly since: number;
-  readonly evaluated: true;
-}
+type ServerCheck = ReportBodyOf<'daemon.doctor'>['checks'][number];
+type DoctorStatus = ServerCheck['status'];
 
 /** The statuses of a check, the worst last. */
 const DOCTOR_STATUSES = ['ok', 'degraded', 'failing'] as const;

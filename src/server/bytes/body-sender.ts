@@ -30,15 +30,12 @@ interface BodyTransfer {
   readonly onSent: (bytes: number) => void;
 }
 
-/** Sends the bytes of a response. */
-export interface BodySender {
-  /**
-   * Sends head and body. Resolves when all bytes are handed to the network or the client has disconnected.
-   *
-   * @throws ByteFault. If `begin` was not called, nothing was sent; otherwise the connection must be cut
-   */
-  send(transfer: BodyTransfer): Promise<void>;
-}
+/**
+ * Sends head and body. Resolves when all bytes are handed to the network or the client has disconnected.
+ *
+ * @throws ByteFault. If `begin` was not called, nothing was sent; otherwise the connection must be cut
+ */
+export type SendBody = (transfer: BodyTransfer) => Promise<void>;
 
 /**
  * Makes the sender. While the client keeps up and the budget lasts, it sends large chunks with two in flight; otherwise
@@ -54,7 +51,7 @@ export function createBodySender({
   readonly cache: BlockCache;
   readonly buffers: ReadBuffers;
   readonly clock: Clock;
-}): BodySender {
+}): SendBody {
   const turns = new TurnShare();
 
   const readNext = async (
@@ -79,45 +76,43 @@ export function createBodySender({
     }
   };
 
-  return {
-    send: async (transfer) => {
-      const { response, plan, reader, begin, onSent } = transfer;
-      const outflow = new Outflow(response, budget, (bytes) => {
-        buffers.giveBack(bytes);
-        onSent(bytes.length);
-      });
-      const cursor = new ChunkCursor(plan.parts, reader.entry.size);
-      // Start small when much is in flight, so that clients that never read cannot use up the budget of fast clients.
-      const memory = { length: budget.load < CROWDED ? EXTENT_BYTES : SLICE_BYTES, keep: false };
-      let begun = false;
-      while (!cursor.done && !outflow.closed) {
-        const waitedFrom = clock.monotonic();
-        // Two in flight: the network sends one while the server reads the next.
-        const hadToWait = outflow.unflushed > 0;
-        await outflow.settle(memory.length === EXTENT_BYTES ? 1 : 0);
+  return async (transfer) => {
+    const { response, plan, reader, begin, onSent } = transfer;
+    const outflow = new Outflow(response, budget, (bytes) => {
+      buffers.giveBack(bytes);
+      onSent(bytes.length);
+    });
+    const cursor = new ChunkCursor(plan.parts, reader.entry.size);
+    // Start small when much is in flight, so that clients that never read cannot use up the budget of fast clients.
+    const memory = { length: budget.load < CROWDED ? EXTENT_BYTES : SLICE_BYTES, keep: false };
+    let begun = false;
+    while (!cursor.done && !outflow.closed) {
+      const waitedFrom = clock.monotonic();
+      // Two in flight: the network sends one while the server reads the next.
+      const hadToWait = outflow.unflushed > 0;
+      await outflow.settle(memory.length === EXTENT_BYTES ? 1 : 0);
+      if (outflow.closed) return;
+      if (hadToWait) memory.length = adapt(memory.length, clock.monotonic() - waitedFrom);
+      const turn = turns.take(Math.min(memory.length, cursor.available));
+      if (turn !== null) {
+        await turn;
         if (outflow.closed) return;
-        if (hadToWait) memory.length = adapt(memory.length, clock.monotonic() - waitedFrom);
-        const turn = turns.take(Math.min(memory.length, cursor.available));
-        if (turn !== null) {
-          await turn;
-          if (outflow.closed) return;
-        }
-        const next = await readNext(cursor, transfer, memory);
-        if (!begun && !outflow.closed) {
-          begun = true;
-          try {
-            begin();
-          } catch (error) {
-            budget.giveBack(next.granted);
-            buffers.giveBack(next.bytes);
-            throw error;
-          }
-        }
-        if (next.head !== '' && !outflow.closed) response.write(Buffer.from(next.head, 'latin1'));
-        outflow.write(next, cursor.done && plan.tail === '');
       }
-      if (plan.tail !== '' && !outflow.closed) response.end(Buffer.from(plan.tail, 'latin1'));
-    },
+      const next = await readNext(cursor, transfer, memory);
+      if (!begun && !outflow.closed) {
+        begun = true;
+        try {
+          begin();
+        } catch (error) {
+          budget.giveBack(next.granted);
+          buffers.giveBack(next.bytes);
+          throw error;
+        }
+      }
+      if (next.head !== '' && !outflow.closed) response.write(Buffer.from(next.head, 'latin1'));
+      outflow.write(next, cursor.done && plan.tail === '');
+    }
+    if (plan.tail !== '' && !outflow.closed) response.end(Buffer.from(plan.tail, 'latin1'));
   };
 }
 

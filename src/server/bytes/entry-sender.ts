@@ -49,7 +49,7 @@ interface SendOptions {
 
 export function createEntrySender(dependencies: EntrySenderDependencies): EntrySender {
   const { selector, reader, buffers, budget, metrics, drainWatch, logger } = dependencies;
-  const bodySender = createBodySender(dependencies);
+  const sendBody = createBodySender(dependencies);
 
   const writeHead = (response: ByteResponse, { release }: SelectedEntry, plan: ByteResponsePlan): void => {
     const { status, headers, tail } = plan;
@@ -97,7 +97,7 @@ export function createEntrySender(dependencies: EntrySenderDependencies): EntryS
       const onSent = (bytes: number): void => {
         metrics.sentBytes[release.channel].add(bytes);
       };
-      await bodySender.send({ response, plan, reader: opened, fromVolume, begin, onSent });
+      await sendBody({ response, plan, reader: opened, fromVolume, begin, onSent });
     } finally {
       opened.release();
     }

@@ -4,7 +4,7 @@ import { extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-import { outlineOf, renderConsoleContract } from '../../contract/console/console-contract.ts';
+import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -47,6 +47,9 @@ const COMPACT = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_M
 /** Name of the list of the files; scripts/console/build-console.ts writes it. */
 const MANIFEST = 'manifest.json';
 
+/** The contract: the outline, which every page needs, and all of it, with the forms. */
+const CONTRACT = ['outline.json', 'forms.json'] as const;
+
 /** Name of the page on disk; it is served under the empty name. */
 const PAGE = 'index.html';
 
@@ -78,8 +81,7 @@ export async function loadConsole(
 }
 
 /**
- * Reads every file of the console, in every coding, and the contract in two files: the outline, which every page needs, and all of
- * it, with the forms. It reads them once, so that a request touches neither disk nor path.
+ * Reads every file of the console, in every coding. It reads them once, so that a request touches neither disk nor path.
  *
  * @returns files by name below `/admin/dashboard/`; the page has the empty name
  * @throws an error of the file system, or one that names what is wrong with the build
@@ -100,10 +102,11 @@ export async function readConsoleFiles({
     });
   }
   if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
-  const contract = renderConsoleContract(runbooks);
-  const [outline, forms] = await Promise.all([jsonFile(outlineOf(contract)), jsonFile(contract)]);
-  files.set('outline.json', outline);
-  files.set('forms.json', forms);
+  const contract = async (name: string): Promise<void> => {
+    const built = JSON.parse(await readFile(join(folder, name), 'utf8')) as ConsoleContract | ConsoleOutline;
+    files.set(name, await jsonFile({ ...built, runbooks }));
+  };
+  await Promise.all(CONTRACT.map(contract));
   return files;
 }
 

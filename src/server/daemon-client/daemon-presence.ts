@@ -1,3 +1,4 @@
+import type { Health } from '../../contract/schemas/answers/health.ts';
 import {
   daemonAbsence,
   servedUntilText,
@@ -8,15 +9,7 @@ import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { DaemonUnavailable } from './daemon-unavailable.ts';
 
 /** Whether the daemon answers, as `/healthz` shows it. */
-export interface DaemonState {
-  readonly answers: boolean;
-  /** Why not: nothing accepts the connection, or no answer comes in time. `null` while it answers. */
-  readonly failure: AbsenceKind | null;
-  /** Since when it does not; Unix seconds. `null` while it answers. */
-  readonly since: number | null;
-  /** The same for people, with what to do; `null` while it answers. */
-  readonly message: string | null;
-}
+export type DaemonState = Health['daemon'];
 
 /** Knows from all calls to the daemon whether it answers. */
 export interface DaemonPresence {

@@ -103,11 +103,7 @@ export class FastConnection {
 
   async #send(
     response: FastResponse,
-    {
-      entry,
-      plan,
-      request,
-    }: { readonly entry: SelectedEntry; readonly plan: ByteResponsePlan; readonly request: Buffer },
+    { entry, plan, request }: { entry: SelectedEntry; plan: ByteResponsePlan; request: Buffer },
   ): Promise<void> {
     const fail = (): void => {
       if (response.closed) return;

@@ -1,20 +1,18 @@
 import { Counter, type Registry } from 'prom-client';
 import { TOKEN_LIMITS, type TokenLimit } from './token-limits.ts';
 
-/** The metrics of tokens with limits. */
-export interface TokenMetrics {
-  limited(id: string | null, limit: TokenLimit): void;
-}
+/** Counts a request whose token had reached a limit. */
+export type CountLimited = (id: string | null, limit: TokenLimit) => void;
 
 /** The label of tokens that have no id in the configuration. */
 const WITHOUT_ID = 'none';
 
 /**
- * Registers the metrics of tokens.
+ * Registers the metric of tokens with limits.
  *
  * @param ids the ids of the tokens that have limits, which bound the series
  */
-export function createTokenMetrics(registry: Registry, ids: readonly (string | null)[]): TokenMetrics {
+export function createLimitCounter(registry: Registry, ids: readonly (string | null)[]): CountLimited {
   const limited = new Counter({
     name: 'slipway_token_limited_requests_total',
     help: 'Requests that got 429 because their token had reached a limit, by the id of the token and by limit.',
@@ -22,9 +20,5 @@ export function createTokenMetrics(registry: Registry, ids: readonly (string | n
     registers: [registry],
   });
   for (const id of ids) for (const limit of TOKEN_LIMITS) limited.inc({ token: id ?? WITHOUT_ID, limit }, 0);
-  return {
-    limited: (id, limit) => {
-      limited.inc({ token: id ?? WITHOUT_ID, limit });
-    },
-  };
+  return (id, limit) => limited.inc({ token: id ?? WITHOUT_ID, limit });
 }

@@ -13,7 +13,7 @@ import type { SecretMask } from '../../platform/logging/secret-mask.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { TokenSource } from '../config/token-sources.ts';
 import { TokenAllowance, type TokenRefusal } from './token-limits.ts';
-import type { TokenMetrics } from './token-metrics.ts';
+import type { CountLimited } from './token-metrics.ts';
 
 const LOOK_AGAIN_AFTER_MS = 1_000;
 
@@ -53,13 +53,13 @@ export interface TokenVerifier {
 export function createTokenVerifier({
   sources,
   secrets,
-  metrics,
+  countLimited,
   clock,
   logger,
 }: {
   readonly sources: readonly TokenSource[];
   readonly secrets: SecretMask;
-  readonly metrics: TokenMetrics;
+  readonly countLimited: CountLimited;
   readonly clock: Clock;
   readonly logger: Logger;
 }): TokenVerifier {
@@ -103,7 +103,7 @@ export function createTokenVerifier({
       if (equal.length > 0 && isOne) {
         const refusal = enter(equal, credentials.response, clock.monotonic());
         if (refusal === null) return { ok: true, caller: callerOf(digest, equal) };
-        metrics.limited(equal.find(({ source }) => source.id !== null)?.source.id ?? null, refusal.limit);
+        countLimited(equal.find(({ source }) => source.id !== null)?.source.id ?? null, refusal.limit);
         return { ok: false, why: 'limited', refusal };
       }
       await delayFailedLogin();

@@ -17,7 +17,7 @@ import { createScrubStateFile, NO_STATE_STORE } from './scrub-state-file.ts';
 export function createServerScrub(
   config: ServerConfiguration,
   { pool, registry, clock, random, logger }: ServerParts,
-  { serving, inFlight }: { readonly serving: Serving; readonly inFlight: { readonly load: number } },
+  { serving, inFlight }: { serving: Serving; inFlight: { readonly load: number } },
 ): Scrubber | null {
   const { enabled, bytesPerSecond, share, restSeconds, stateFile } = config.scrub;
   if (!enabled) return null;

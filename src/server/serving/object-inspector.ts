@@ -29,13 +29,7 @@ interface Memory {
  * Makes the function that checks whether a damaged object was repaired. It hashes a file in the pool, unless the same
  * file was hashed before. It also checks the block list, because ranges are verified against it.
  */
-export function createObjectInspector({
-  root,
-  pool,
-}: {
-  readonly root: string;
-  readonly pool: HashPool;
-}): InspectObject {
+export function createObjectInspector({ root, pool }: { root: string; pool: HashPool }): InspectObject {
   const inspectBytes = async (entry: VerifiedPart, memory: Memory | null): Promise<Memory> => {
     const object = await openObject({ root, blake3: entry.blake3, size: entry.size });
     try {

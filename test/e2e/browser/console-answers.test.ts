@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
 import { ADMIN_TOKEN, startAdminServer, type AdminServer } from '../../support/admin-client.ts';
@@ -7,7 +8,7 @@ import { hasTool } from '../../support/tools.ts';
 
 /** Sets the example of a report as its answer, with changes. */
 function setReport(server: AdminServer, name: ReportName, change: object = {}): void {
-  server.daemon.setReport(name, { ...REPORTS[name].answer.example, ...change });
+  server.daemon.setReport(name, { ...exampleOf(REPORTS[name].answer), ...change });
 }
 
 async function open(server: AdminServer, hash: string): Promise<TestPage> {
@@ -160,7 +161,7 @@ describe.skipIf(!hasTool('chromium'))('a page whose answers come late, or not at
   it('finds a term by its source term, among any number of terms', async () => {
     const server = await startAdminServer();
     setReport(server, 'translation.glossary.summary');
-    const [term] = REPORTS['translation.glossary.query'].answer.example.items as readonly object[];
+    const [term] = exampleOf(REPORTS['translation.glossary.query'].answer).items as readonly object[];
     const items = [{ ...term, term_id: 'far-away', source_term: '先生' }];
     setReport(server, 'translation.glossary.query', { total: 20_000, items });
     const { page } = await open(server, '#/glossary');

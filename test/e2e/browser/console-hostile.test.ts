@@ -1,5 +1,5 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import type { Locator } from 'playwright-core';
-import type { z } from 'zod';
 import { describe, expect, it } from 'vitest';
 import { REPORTS, type ReportName } from '../../../src/contract/reports/reports.ts';
 import { CONTROL_ACTIONS } from '../../../src/contract/actions/actions.ts';
@@ -18,8 +18,7 @@ function reportLike<N extends ReportName>(
   name: N,
   change: (body: object) => object = (body) => body,
 ): object {
-  const { example } = REPORTS[name].answer as { readonly example: z.input<z.ZodObject> };
-  return change(structuredClone(example));
+  return change(structuredClone(exampleOf(REPORTS[name].answer)));
 }
 
 /** The harm of hostile text: elements, addresses of scripts, and a page that is wider than its window. */

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { globSync } from 'node:fs';
@@ -86,7 +87,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
   it('where control is not exposed: no action is offered', async () => {
     const server = await startAdminServer({ exposeControl: false });
     for (const name of Object.keys(REPORTS) as ReportName[]) {
-      server.daemon.setReport(name, REPORTS[name].answer.example);
+      server.daemon.setReport(name, exampleOf(REPORTS[name].answer));
     }
     const url = `${server.url}/admin/dashboard/`;
     const opened = await openPage();

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -83,7 +84,7 @@ describe('the actions of slipway ctl', () => {
             ? endedTask('succeeded', { dry_run: true, deleted: ['r1'] })
             : reportExample(report);
         daemon.setReport(report, example);
-        daemon.setAnswer(`/v1/control/${action}`, { status: 202, body: AcceptedAnswer.example });
+        daemon.setAnswer(`/v1/control/${action}`, { status: 202, body: exampleOf(AcceptedAnswer) });
         const sent = (): number => posts(daemon).filter((body) => !body.includes('dry_run=true')).length;
         const argv = ['run', action, ...fields];
         const refused = await run(argv);
@@ -123,7 +124,7 @@ describe('the actions of slipway ctl', () => {
         'task.status',
         endedTask('succeeded', { dry_run: true, rolled_back_release_id: 'r1-l2' }),
       );
-      daemon.setAnswer('/v1/control/localized-rollback', { status: 202, body: AcceptedAnswer.example });
+      daemon.setAnswer('/v1/control/localized-rollback', { status: 202, body: exampleOf(AcceptedAnswer) });
       const rollback = ['run', 'localized-rollback', 'reviewer=Ada'];
       expect((await run(rollback, { rows: 24, stdin: 'y\n' })).code).toBe(0);
       expect((await run([...rollback, '--yes'])).code).toBe(0);
@@ -139,7 +140,7 @@ describe('the actions of slipway ctl', () => {
       const { task, ...report } = endedTask('failed') as { task: object };
       const failure = { failure_code: 'unknown_release', failure_reason: 'no release has this id' };
       daemon.setReport('task.status', { ...report, task: { ...task, ...failure } });
-      daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+      daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: exampleOf(AcceptedAnswer) });
       const { code, err } = await run(['run', 'release-cleanup', 'id=r9'], { rows: 24, stdin: 'y\n' });
       expect([code, err]).toEqual([
         1,
@@ -172,7 +173,7 @@ describe('the actions of slipway ctl', () => {
 
     it('that are dry runs already are sent without a question', async () => {
       const { run, daemon } = await ctlService();
-      daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+      daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: exampleOf(AcceptedAnswer) });
       expect((await run(['run', 'release-cleanup', 'args=dry_run=true'])).code).toBe(0);
       expect(posts(daemon)).toHaveLength(1);
     });
@@ -205,7 +206,7 @@ describe('the actions of slipway ctl', () => {
 
     it('lets the daemon try what it can, and waits for the result', async () => {
       const { run, daemon } = await ctlService();
-      daemon.setAnswer('/v1/control/localized-publish', { status: 202, body: AcceptedAnswer.example });
+      daemon.setAnswer('/v1/control/localized-publish', { status: 202, body: exampleOf(AcceptedAnswer) });
       daemon.setReport('task.status', endedTask('succeeded', { blockers: [] }));
       const argv = ['run', 'localized-publish', 'from_worker=true', 'args=min_state=proofread', '--dry-run'];
       expect(await run(argv)).toMatchObject({
@@ -283,7 +284,7 @@ describe('the actions of slipway ctl', () => {
       'with %j says that a %s one may miss the last change: %s',
       async (options, status, isTold) => {
         const { run, daemon } = await ctlService();
-        const accepted = { ...AcceptedAnswer.example, status, deduplicated: true };
+        const accepted = { ...exampleOf(AcceptedAnswer), status, deduplicated: true };
         daemon.setAnswer('/v1/control/sync', { status: 202, body: JSON.stringify(accepted) });
         daemon.setAnswer('/v1/reports/task.status', {
           status: 200,
@@ -452,7 +453,7 @@ describe('a call of a token that has reached a limit', () => {
   it('does not end the import of a glossary', async () => {
     const file = join(await temporaryDirectory(), 'terms.csv');
     await writeFile(file, 'source_term,recommended_translation\n港,港口\n海,海洋\n');
-    const query = REPORTS['translation.glossary.query'].answer.example;
+    const query = exampleOf(REPORTS['translation.glossary.query'].answer);
     const value = { ...query, items: [], total: 0 };
     const failures = [limit(7000), null, limit(2000)];
     const waits: number[] = [];

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
@@ -211,7 +212,7 @@ describe('the output of slipway ctl', () => {
   });
 });
 
-const { task } = REPORTS['task.status'].answer.schema.parse(REPORTS['task.status'].answer.example);
+const { task } = REPORTS['task.status'].answer.schema.parse(exampleOf(REPORTS['task.status'].answer));
 
 function ended(result: Record<string, unknown>): typeof task {
   return { ...task, status: 'succeeded', failure_code: null, failure_reason: null, result };
@@ -302,8 +303,8 @@ describe('reports for people', () => {
 
   describe('the list of releases', () => {
     it('says that a localized release is stale', () => {
-      const { schema, example } = REPORTS['release.list'].answer;
-      const report = schema.parse(example);
+      const { answer } = REPORTS['release.list'];
+      const report = answer.schema.parse(exampleOf(answer));
       const [row] = report.releases;
       if (row === undefined) throw new Error('the example has no release');
       const text = (stale: boolean): string =>
@@ -313,13 +314,13 @@ describe('reports for people', () => {
     });
 
     it('says which one was rolled back, and begins with that which became current last', () => {
-      const { schema, example } = REPORTS['release.list'].answer;
-      const report = schema.parse(example);
+      const { answer } = REPORTS['release.list'];
+      const report = answer.schema.parse(exampleOf(answer));
       const [row] = report.releases;
       if (row === undefined) throw new Error('the example has no release');
       const undone = { at: 1, reviewer: null, reason: null };
       const [of] = REPORTS['translation.status'].answer.schema.parse(
-        REPORTS['translation.status'].answer.example,
+        exampleOf(REPORTS['translation.status'].answer),
       ).history;
       if (of === undefined) throw new Error('the example has no history');
       const releases = [
@@ -347,7 +348,7 @@ const example = <N extends ReportName>(
   name: N,
   change: object = {},
 ): ReturnType<(typeof REPORTS)[N]['answer']['schema']['parse']> =>
-  REPORTS[name].answer.schema.parse({ ...REPORTS[name].answer.example, ...change }) as never;
+  REPORTS[name].answer.schema.parse({ ...exampleOf(REPORTS[name].answer), ...change }) as never;
 
 const lines = (text: string): string[] => text.trimEnd().split('\n');
 

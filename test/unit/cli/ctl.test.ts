@@ -1,9 +1,10 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { createServer } from 'node:http';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../src/platform/http/listen.ts';
-import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
+import { VERDICT_EXAMPLE } from '../../../scripts/reference/example-answers.ts';
 import { CTL_COMMANDS } from '../../../src/cli/ctl/ctl-commands.ts';
 import { renderStatus } from '../../../src/cli/ctl/status-view.ts';
 import { AcceptedAnswer } from '../../../src/contract/schemas/answers/admin.ts';
@@ -287,7 +288,7 @@ describe('reads', () => {
 describe('actions', () => {
   it('are sent with an idempotency key, and --wait exits with the result of the task', async () => {
     const { run, daemon } = await ctlService();
-    daemon.setAnswer('/v1/control/sync', { status: 202, body: AcceptedAnswer.example });
+    daemon.setAnswer('/v1/control/sync', { status: 202, body: exampleOf(AcceptedAnswer) });
     expect(await run(['run', 'sync', 'force=true'])).toMatchObject({ code: 0, err: '' });
     const [first] = daemon.received;
     expect([first?.body, typeof first?.headers['idempotency-key']]).toEqual(['{"force":true}', 'string']);
@@ -302,7 +303,7 @@ describe('actions', () => {
 
   it('take a body from --body and from standard input, without changing its numbers', async () => {
     const { run, daemon } = await ctlService();
-    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: AcceptedAnswer.example });
+    daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: exampleOf(AcceptedAnswer) });
     const body = '{"count":9223372036854775807}';
     await run(['run', 'release-cleanup', '--yes', '--body', body]);
     await run(['run', 'release-cleanup', '--yes', '-'], { stdin: body });
@@ -312,7 +313,7 @@ describe('actions', () => {
 
   it('cancel a task with a reason', async () => {
     const { run, daemon } = await ctlService();
-    daemon.setAnswer('/v1/control/task-cancel', { status: 202, body: AcceptedAnswer.example });
+    daemon.setAnswer('/v1/control/task-cancel', { status: 202, body: exampleOf(AcceptedAnswer) });
     await run(['task', 'cancel', 'T1', '--reason', 'enough', '-y']);
     expect(daemon.received[0]?.body).toBe('{"task_id":"T1","reason":"enough"}');
   });

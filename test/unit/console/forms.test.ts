@@ -33,7 +33,7 @@ import {
 import { parseExact, renderExact } from '../../../src/console/text/exact-json.ts';
 import { CONTROL_ACTIONS } from '../../../src/contract/actions/actions.ts';
 import { parseControlBody } from '../../../src/contract/actions/parse-control-body.ts';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { parseJsonExact } from '../../../src/contract/json/json-exact.ts';
 import { INT64_MAX, INT64_MIN } from '../../../src/contract/schemas/int64.ts';
 

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import {
@@ -7,7 +8,7 @@ import {
   readTerms,
 } from '../../../src/console/translate/glossary-import/import-terms.ts';
 import { duplicatesOf, mergedBody, type Term } from '../../../src/console/translate/term-parts.tsx';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { GlossaryQueryReport } from '../../../src/contract/reports/report-glossary.ts';
 import { TERM_FORMATS } from '../../../src/exchange/glossary/term-formats.ts';
 
@@ -239,7 +240,7 @@ describe('a CSV file of terms in the console', () => {
   });
 });
 
-const EXAMPLE = GlossaryQueryReport.example.items[0] as Term;
+const EXAMPLE = exampleOf(GlossaryQueryReport).items[0] as Term;
 
 describe('duplicates', () => {
   const duplicate = {

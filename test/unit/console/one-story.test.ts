@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { rm, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProblemSchema } from '../../../src/contract/problems/problem-schema.ts';
@@ -55,8 +56,8 @@ async function startWorld(daemonTimeoutMs = 5000): Promise<World> {
     baseReleaseId: 'r0',
     files: { [FILE]: BYTES },
   });
-  daemon.setReport('daemon.doctor', { ...REPORTS['daemon.doctor'].answer.example });
-  daemon.setReport('release.status', { ...REPORTS['release.status'].answer.example });
+  daemon.setReport('daemon.doctor', { ...exampleOf(REPORTS['daemon.doctor'].answer) });
+  daemon.setReport('release.status', { ...exampleOf(REPORTS['release.status'].answer) });
   let version = 0;
   let isStarted = false;
   const start = (): void => {

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import type { Health, Report, Task } from '../../../src/console/api/wire.ts';
 import type { App } from '../../../src/console/state/app.ts';
@@ -19,16 +20,16 @@ import {
   resultBrief,
 } from '../../../src/console/text/result-words.ts';
 import type { ControlScope } from '../../../src/contract/actions/control-scopes.ts';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
 
-const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
+const HEALTH = HealthAnswer.schema.parse(exampleOf(HealthAnswer));
 const CONTRACT = renderConsoleContract();
 const incident = (facts: IncidentFacts): Incident | null => incidentOf(facts, CONTRACT.checks);
 const { actions } = CONTRACT;
 const example = <N extends keyof typeof REPORTS>(name: N): Report<N> =>
-  REPORTS[name].answer.schema.parse(REPORTS[name].answer.example) as Report<N>;
+  REPORTS[name].answer.schema.parse(exampleOf(REPORTS[name].answer)) as Report<N>;
 const TASK = example('task.status').task;
 
 function factsOf(

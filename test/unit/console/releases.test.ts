@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ManifestEntry, ReleaseRow } from '../../../src/console/api/wire.ts';
@@ -166,7 +167,7 @@ describe('the actions of a page of releases', () => {
   });
 });
 
-const TASK = REPORTS['task.status'].answer.example.task;
+const TASK = exampleOf(REPORTS['task.status'].answer).task;
 
 describe('the checks of a release', () => {
   it('are the tasks that read or mended it, with the result for it alone', () => {

@@ -4,7 +4,7 @@ import { FeedPool } from '../../../src/console/api/feed-pool.ts';
 import { createFeed, pauseAfterFailure } from '../../../src/console/api/live-feed.ts';
 import { TokenVault } from '../../../src/console/api/token-vault.ts';
 import { LazyContract } from '../../../src/console/shell/page.ts';
-import { renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 import { until } from '../../support/until.ts';
 
 const TOKEN = 'canary-unit-token';

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../../src/console/api/wire.ts';
 import { counted } from '../../../src/console/text/format.ts';
@@ -37,7 +38,7 @@ import {
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 
 const [EXAMPLE] = REPORTS['parse.text_units'].answer.schema.parse(
-  REPORTS['parse.text_units'].answer.example,
+  exampleOf(REPORTS['parse.text_units'].answer),
 ).items;
 
 /** A container of `total` units whose pages hold at most `most` of them. */

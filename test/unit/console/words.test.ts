@@ -1,6 +1,7 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { HealthAnswer, type Health } from '../../../src/contract/schemas/answers/health.ts';
-import { VERDICT_EXAMPLE } from '../../../src/contract/schemas/answers/verdict.ts';
+import { VERDICT_EXAMPLE } from '../../../scripts/reference/example-answers.ts';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import { SERVICE_STATE_NAMES } from '../../../src/domain/service-state/service-state.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { channelWords, stateWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 
-const HEALTH = HealthAnswer.schema.parse(HealthAnswer.example);
+const HEALTH = HealthAnswer.schema.parse(exampleOf(HealthAnswer));
 
 /** @param changes of the state that the server decides */
 function summary(

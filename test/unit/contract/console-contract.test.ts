@@ -8,7 +8,7 @@ import { PROBLEMS } from '../../../src/contract/problems/problems.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { FIX_AND_REPAIR } from '../../../src/domain/service-state/damaged-finding.ts';
 import { REMEDIES } from '../../../src/domain/service-state/service-reasons.ts';
-import { outlineOf, renderConsoleContract } from '../../../src/contract/console/console-contract.ts';
+import { outlineOf, renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 
 const CONTRACT = renderConsoleContract();
 

@@ -7,10 +7,10 @@ import { CONTROL_ACTIONS } from '../../../src/contract/actions/actions.ts';
 import {
   buildReleaseChannelDefinition,
   NAME_MAX,
-} from '../../../src/contract/crd/custom-resource-definition.ts';
+} from '../../../scripts/reference/custom-resource-definition.ts';
 import { durationSeconds } from '../../../src/contract/crd/duration.ts';
-import { renderComponents } from '../../../src/contract/json/json-schema.ts';
-import { buildOpenApi, renderOpenApiYaml } from '../../../src/contract/operations/openapi.ts';
+import { renderComponents } from '../../../scripts/reference/openapi-components.ts';
+import { buildOpenApi, renderOpenApiYaml } from '../../../scripts/reference/openapi.ts';
 import { listOperations } from '../../../src/contract/operations/operations.ts';
 import { STRING_MAP_PATTERN } from '../../../src/contract/schemas/parameters.ts';
 import { scheduleIds } from '../../../src/operator/reconcile/desired-schedules.ts';

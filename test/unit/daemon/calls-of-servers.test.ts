@@ -1,9 +1,9 @@
+import { DamageAcceptedSchema } from '../../../scripts/reference/daemon-answers.ts';
 import { describe, expect, it } from 'vitest';
 import { parseConditions } from '../../../src/contract/formats/condition-headers.ts';
 import {
   DAMAGE_MESSAGE_MAX,
   DAMAGE_REPORTS_MAX,
-  DamageAcceptedAnswer,
   type ReportedObject,
 } from '../../../src/contract/formats/damage-report.ts';
 import type { AttestationSource } from '../../../src/releases/attest/attestor.ts';
@@ -176,7 +176,7 @@ describe('POST /v1/damage', () => {
     const second = { ...REPORT, blake3: 'b'.repeat(64), kind: 'missing' };
     const answer = await post(api, { reports: [REPORT, second] });
     expect([answer.status, answer.headers['cache-control']]).toEqual([202, 'no-store']);
-    expect(DamageAcceptedAnswer.schema.parse(answer.json())).toEqual({ accepted: 1, ignored: 1 });
+    expect(DamageAcceptedSchema.parse(answer.json())).toEqual({ accepted: 1, ignored: 1 });
     expect(taken).toEqual([REPORT, second]);
   });
 

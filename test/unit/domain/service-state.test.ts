@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { isControlAction } from '../../../src/contract/actions/actions.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
@@ -14,7 +15,7 @@ import type { ServiceAnswer, ServiceFacts } from '../../../src/domain/service-st
 import { REASONS, type Reason } from '../../../src/domain/verdict/reasons.ts';
 import { factsOfVerdicts } from '../../support/service-answer.ts';
 
-const SERVED = HealthAnswer.example.verdicts;
+const SERVED = exampleOf(HealthAnswer).verdicts;
 const ABSENT = { failure: 'unreachable', since: 2000 } as const;
 
 function refused(reason: Reason, release: string | null = 'r1'): (typeof SERVED)['official'] {

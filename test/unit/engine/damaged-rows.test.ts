@@ -11,7 +11,7 @@ import type { TableRules } from '../../../src/engine/database/column-rules.ts';
 import { DamagedRowError } from '../../../src/engine/database/database-error.ts';
 import { openDatabase } from '../../../src/engine/database/database.ts';
 import { openMainDatabase, type MainDatabase } from '../../../src/engine/database/main-database.ts';
-import { MAIN_RULES } from '../../../src/engine/database/main-rules.ts';
+import { MAIN_RULES } from '../../../src/engine/database/main-schema.ts';
 import type { Database } from '../../../src/engine/database/sqlite-database.ts';
 import { isDatabaseDamage } from '../../../src/engine/database/storage-failure.ts';
 import {

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../src/contract/operations/operations.ts';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
@@ -120,7 +121,7 @@ describe('the edges behind a Service', () => {
 function edge(name: string, release: string | null | undefined, distributable = true): PodHealth {
   const pod = { name, origin: `http://${name}`, endpoint: 'ready' } as const;
   if (release === undefined) return { ...pod, health: null, failure: 'connection refused' };
-  const health = structuredClone(HealthAnswer.schema.parse(HealthAnswer.example));
+  const health = structuredClone(HealthAnswer.schema.parse(exampleOf(HealthAnswer)));
   health.verdicts.official = { ...health.verdicts.official, release_id: release, distributable };
   return { ...pod, health, failure: null };
 }

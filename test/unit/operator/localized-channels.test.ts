@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { HealthAnswer, type Health } from '../../../src/contract/schemas/answers/health.ts';
 import { success } from '../../../src/domain/result.ts';
@@ -153,7 +154,7 @@ describe('the translations of a localized channel', () => {
 });
 
 function pod(reason: Reason | null = 'ReleaseNotAuthorized', release: string | null = null): PodHealth {
-  const health = structuredClone(HealthAnswer.example);
+  const health = structuredClone(exampleOf(HealthAnswer));
   health.verdicts.localized = {
     distributable: reason === null,
     reason,
@@ -171,7 +172,7 @@ const LOCALIZED = { channel: 'localized', wanted: null } as const;
 /** A pod whose server has this condition from the daemon. */
 function told(code: DaemonConditionCode, message: string, reason: Reason, release: string | null): PodHealth {
   const { health, ...more } = pod(reason, release);
-  const verdicts = health?.verdicts ?? HealthAnswer.example.verdicts;
+  const verdicts = health?.verdicts ?? exampleOf(HealthAnswer).verdicts;
   const conditions = [{ code, message, since: 1, next_try: null }];
   const service = structuredClone(
     decideServiceState(factsOfVerdicts(verdicts, { conditions })),

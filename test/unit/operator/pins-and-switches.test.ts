@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import { parseControlBody } from '../../../src/contract/actions/parse-control-body.ts';
 import type { ReleaseChannelSpec } from '../../../src/contract/crd/release-channel.ts';
@@ -51,7 +52,7 @@ describe('a pin', () => {
     { history = [], localized = NOW, relation = 'in_sync', texts = null, announced = {} }: World = {},
   ): PinPlan {
     const spec = { channel, release } as ReleaseChannelSpec;
-    const status = { ...ReleaseStatusReport.schema.parse(ReleaseStatusReport.example), official: NOW };
+    const status = { ...ReleaseStatusReport.schema.parse(exampleOf(ReleaseStatusReport)), official: NOW };
     return planPin(spec, { ...status, localized, relation, ...announced }, history, texts);
   }
 
@@ -205,7 +206,7 @@ describe('the switch to an announced release', () => {
   ): PodHealth {
     const base = { name, origin: `http://${name}`, endpoint };
     if (announced === undefined) return { ...base, health: null, failure: 'connection refused' };
-    const health = structuredClone(HealthAnswer.schema.parse(HealthAnswer.example));
+    const health = structuredClone(HealthAnswer.schema.parse(exampleOf(HealthAnswer)));
     const brief = announced === null ? null : { release_id: announced, current_at: currentAt };
     health.announced = { official: brief, localized: null };
     health.verdicts.official = { ...health.verdicts.official, release_id: current, distributable: true };

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import {
   CHANNEL_REASONS,
@@ -42,7 +43,7 @@ const brief = (all: readonly ChannelCondition[]): Record<string, string> =>
 
 describe('the conditions', () => {
   function pod(name: string, reason: Reason | null, releaseId = 'r1'): PodHealth {
-    const health = structuredClone(HealthAnswer.example);
+    const health = structuredClone(exampleOf(HealthAnswer));
     health.verdicts.official = {
       distributable: reason === null,
       reason,
@@ -300,12 +301,12 @@ describe('the conditions', () => {
   });
 });
 
-const RELEASE_ID = HealthAnswer.example.verdicts.official.release_id ?? '';
-const DAEMON = ReleaseStatusReport.schema.parse(ReleaseStatusReport.example);
+const RELEASE_ID = exampleOf(HealthAnswer).verdicts.official.release_id ?? '';
+const DAEMON = ReleaseStatusReport.schema.parse(exampleOf(ReleaseStatusReport));
 
 describe('a status', () => {
   function pod(name = 'a'): PodHealth {
-    const health = HealthAnswer.schema.parse(HealthAnswer.example);
+    const health = HealthAnswer.schema.parse(exampleOf(HealthAnswer));
     return { name, origin: 'http://a', endpoint: 'ready', health, failure: null };
   }
 

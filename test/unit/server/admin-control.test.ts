@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { describe, expect, it } from 'vitest';
 import {
   actionDefinition,
@@ -442,7 +443,7 @@ function describeMembers(schema: JsonSchema): string {
 
 async function openServer(): Promise<AdminServer> {
   const server = await startAdminServer({ daemonTimeoutMs: 10_000 });
-  const body = { ...AcceptedAnswer.example, action: ACTION };
+  const body = { ...exampleOf(AcceptedAnswer), action: ACTION };
   server.daemon.setAnswer(`/v1/control/${ACTION}`, { status: 202, body });
   return server;
 }

@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../scripts/reference/examples.ts';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { HealthAnswer } from '../../../src/contract/schemas/answers/health.ts';
@@ -264,7 +265,7 @@ describe('the state of the service', () => {
   }
 
   it('calls a withdrawn channel withdrawn until a daemon that has started tells otherwise', () => {
-    const { official } = HealthAnswer.example.verdicts;
+    const { official } = exampleOf(HealthAnswer).verdicts;
     const message = 'no release is attested';
     const empty = { distributable: false, reason: 'ReleaseNotAuthorized', message, since: 1000 } as const;
     const { verdicts } = factsOfVerdicts({ official, localized: { ...empty, release_id: null } });
@@ -315,7 +316,7 @@ describe('the state of the service', () => {
 
 /** The verdicts are since 1000 (official) and 2000 (localized). */
 function answer(...conditions: readonly DaemonCondition[]): ServiceAnswer {
-  const { official, localized } = structuredClone(HealthAnswer.example.verdicts);
+  const { official, localized } = structuredClone(exampleOf(HealthAnswer).verdicts);
   official.since = 1000;
   localized.since = 2000;
   return decideServiceState(factsOfVerdicts({ official, localized }, { conditions }));

@@ -10,7 +10,7 @@ import { PUBLIC_OPERATIONS } from '../../../src/contract/operations/operations-p
 import { ProblemSchema, type Problem } from '../../../src/contract/problems/problem-schema.ts';
 import type { Distribution } from '../../../src/contract/schemas/answers/distribution.ts';
 import type { Health } from '../../../src/contract/schemas/answers/health.ts';
-import { RELEASE_ROW_EXAMPLE } from '../../../src/contract/schemas/answers/release-row.ts';
+import { RELEASE_ROW_EXAMPLE } from '../../../scripts/reference/example-answers.ts';
 import type { AttestedRelease } from '../../../src/domain/verdict/attestation.ts';
 import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import { noFailpoints } from '../../../src/platform/files/failpoints.ts';
@@ -391,28 +391,28 @@ describe('/v1/distribution', () => {
   });
 
   it('compares two manifests once for all who wait, and stops when all have left', async () => {
-    const differences = createDifferences();
+    const differenceOf = createDifferences();
     const entries = Array.from({ length: 20_000 }, (_, at) => sampleEntry(`file ${at}`, { size: 1 }));
     const [from, to] = [await indexOf(entries.slice(0, -1)), await indexOf(entries)];
     const [staying, leaving] = [new AbortController(), new AbortController()];
-    const both = [staying, leaving].map(async ({ signal }) => await differences.between(from, to, signal));
+    const both = [staying, leaving].map(async ({ signal }) => await differenceOf(from, to, signal));
     leaving.abort(new Error('it left'));
     const [kept, gone] = await Promise.allSettled(both);
     expect(gone).toMatchObject({ status: 'rejected', reason: { message: 'it left' } });
     expect(kept).toMatchObject({ status: 'fulfilled', value: { length: 1 } });
-    const known = await differences.between(from, to, SIGNAL);
+    const known = await differenceOf(from, to, SIGNAL);
     expect(kept?.status === 'fulfilled' && kept.value === known).toBe(true);
 
     const alone = new AbortController();
-    const left = differences.between(to, from, alone.signal);
+    const left = differenceOf(to, from, alone.signal);
     alone.abort(new Error('it left, too'));
     await expect(left).rejects.toThrow('it left, too');
     // The next one begins again.
-    expect(await differences.between(to, from, SIGNAL)).toHaveLength(1);
+    expect(await differenceOf(to, from, SIGNAL)).toHaveLength(1);
   });
 
   it('compares no more than a few pairs at a time, and keeps what it found of all', async () => {
-    const differences = createDifferences();
+    const differenceOf = createDifferences();
     const sizes = Array.from({ length: 8 }, (_, at) => at + 2);
     const indexes = await Promise.all(
       sizes.map(
@@ -422,7 +422,7 @@ describe('/v1/distribution', () => {
     );
     const pairs = indexes.flatMap((from) => indexes.map((to) => [from, to] as const));
     const ask = async (asked: typeof pairs) =>
-      await Promise.all(asked.map(async ([from, to]) => await differences.between(from, to, SIGNAL)));
+      await Promise.all(asked.map(async ([from, to]) => await differenceOf(from, to, SIGNAL)));
     // Equal ones need no comparison.
     const equal = pairs.filter(([from, to]) => from === to);
     const different = pairs.filter(([from, to]) => from.length === to.length - 1);

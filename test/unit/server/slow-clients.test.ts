@@ -7,7 +7,7 @@ import type { Blake3Hex } from '../../../src/domain/release/digest.ts';
 import type { ManifestEntry } from '../../../src/domain/release/manifest.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
 import { BlockCache } from '../../../src/server/bytes/block-cache.ts';
-import { createBodySender, type BodySender } from '../../../src/server/bytes/body-sender.ts';
+import { createBodySender, type SendBody } from '../../../src/server/bytes/body-sender.ts';
 import { DEFAULT_BYTE_PATH_LIMITS } from '../../../src/server/bytes/byte-path-limits.ts';
 import { createDrainWatch, type StalledSide } from '../../../src/server/bytes/drain-watch.ts';
 import { InFlightBudget, SLICE_BYTES } from '../../../src/server/bytes/in-flight-budget.ts';
@@ -20,7 +20,7 @@ import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;
 
-function makeSender(budget: InFlightBudget): BodySender {
+function makeSender(budget: InFlightBudget): SendBody {
   const buffers = new ReadBuffers(0);
   return createBodySender({ budget, cache: new BlockCache(0, buffers), buffers, clock: systemClock });
 }
@@ -28,12 +28,12 @@ function makeSender(budget: InFlightBudget): BodySender {
 describe('the sender of a body', () => {
   /** Sends bytes that are in memory. */
   async function send(
-    sender: BodySender,
+    send: SendBody,
     bytes: Buffer,
     take: (chunk: Buffer, flushed: () => void) => void,
   ): Promise<void> {
     const response = Object.assign(new EventEmitter(), { write: take, end: take });
-    await sender.send({
+    await send({
       response: response as unknown as ByteResponse,
       plan: { status: 200, headers: [], parts: [{ start: 0, end: bytes.length, head: '' }], tail: '' },
       reader: {

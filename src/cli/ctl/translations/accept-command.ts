@@ -129,7 +129,7 @@ function rankOf({ outcome }: AcceptOutcome): number {
 async function acceptTasks(
   { api }: CtlContext,
   tasks: readonly ServiceTask[],
-  { fields, isTrial }: { readonly fields: ReviewFields; readonly isTrial: boolean },
+  { fields, isTrial }: { fields: ReviewFields; isTrial: boolean },
   progress: (done: number) => void,
 ): Promise<{ readonly outcomes: readonly AcceptOutcome[]; readonly failure: CtlFailure | null }> {
   const outcomes: AcceptOutcome[] = [];

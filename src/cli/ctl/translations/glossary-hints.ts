@@ -1,7 +1,7 @@
 import { createAutomaton } from '../../../domain/glossary/automaton.ts';
 import { foldText } from '../../../domain/glossary/fold.ts';
 import type { AdminApi } from '../admin-api.ts';
-import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
+import { whileAvailable } from '../ctl-exits.ts';
 import { readReport } from '../reports.ts';
 import type { ServiceUnit } from './service-pages.ts';
 
@@ -58,13 +58,4 @@ async function readHints(api: AdminApi, unit: ServiceUnit): Promise<string[]> {
     const choices = [recommended_translation, ...allowed_translations].join(' / ');
     return `Glossary: ${matched_text}: ${choices}${requirement === 'should' ? ' (preferred)' : ''}`;
   });
-}
-
-async function whileAvailable<T>(read: () => Promise<T>): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
-    throw error;
-  }
 }

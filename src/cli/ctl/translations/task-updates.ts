@@ -80,7 +80,7 @@ export async function sendTargets<T extends TargetToSend>(
   api: AdminApi,
   { taskId, targets }: UpdateBatch<T>,
   fields: UpdateFields,
-  { isTrial }: { readonly isTrial: boolean },
+  { isTrial }: { isTrial: boolean },
 ): Promise<ReadonlyMap<string, UpdatedUnit>> {
   const body = {
     task_id: taskId,

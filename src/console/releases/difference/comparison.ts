@@ -153,7 +153,7 @@ export async function readFolder(
   read: { readonly left: ReadEntries; readonly right: ReadEntries },
   folders: ChangedFolders,
   folder: ChangedFolder,
-  { from, most, signal }: { readonly from: Place; readonly most: number; readonly signal: AbortSignal },
+  { from, most, signal }: { from: Place; most: number; signal: AbortSignal },
 ): Promise<FolderPart> {
   const pairs: EntryPair[] = [];
   let next: Place | null = null;

@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import type { Report } from '../../api/wire.ts';
@@ -30,7 +29,7 @@ function taskFeedOf(app: App): FeedRequest {
   });
 }
 
-function EditorBody(): JSX.Element {
+function EditorBody() {
   const app = useApp();
   const { value, failure } = app.pool.state<Report<'translation.tasks'>>(taskFeedKey(app));
   const [task] = value?.items ?? [];
@@ -50,7 +49,7 @@ function EditorBody(): JSX.Element {
   );
 }
 
-function TaskEditor({ task }: { readonly task: TranslationTask }): JSX.Element {
+function TaskEditor({ task }: { task: TranslationTask }) {
   const app = useApp();
   const container = containerQuery(task);
   const source = useReportPages(app, 'parse.text_units', { query: container, stamp: task.updated_at });
@@ -83,7 +82,7 @@ function Columns({
   readonly list: ShownUnits;
   readonly read: ReadUnits;
   readonly mode: EditorMode;
-}): JSX.Element {
+}) {
   const { value: list, failure } = source.state.value;
   const { index, isPlaced, search } = selection;
   const isPhone = isNarrow();

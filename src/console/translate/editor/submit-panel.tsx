@@ -67,7 +67,7 @@ export function SubmitPanel({
   );
 }
 
-function Missing({ plan: { missing } }: { readonly plan: SubmitPlan }): JSX.Element {
+function Missing({ plan: { missing } }: { plan: SubmitPlan }) {
   const app = useApp();
   return (
     <>
@@ -89,13 +89,7 @@ function Missing({ plan: { missing } }: { readonly plan: SubmitPlan }): JSX.Elem
   );
 }
 
-function Ready({
-  task,
-  plan: { drafts },
-}: {
-  readonly task: TranslationTask;
-  readonly plan: SubmitPlan;
-}): JSX.Element {
+function Ready({ task, plan: { drafts } }: { task: TranslationTask; plan: SubmitPlan }) {
   const app = useApp();
   const { desk } = sessionOf(app);
   const unsaved = [...desk.drafts.value.values()].filter(
@@ -114,7 +108,7 @@ function Ready({
   );
 }
 
-function Findings({ task }: { readonly task: TranslationTask }): JSX.Element {
+function Findings({ task }: { task: TranslationTask }) {
   const app = useApp();
   const read = useMemo(() => unitReader(app, containerQuery(task)), [task.task_id]);
   const { found, isRunning, failure, goOn } = useUnitScan({

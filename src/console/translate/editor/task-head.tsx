@@ -69,13 +69,7 @@ export function TaskHead({
   );
 }
 
-function ModeSwitch({
-  mode,
-  onMode,
-}: {
-  readonly mode: EditorMode;
-  readonly onMode: (mode: EditorMode) => void;
-}): JSX.Element {
+function ModeSwitch({ mode, onMode }: { mode: EditorMode; onMode: (mode: EditorMode) => void }) {
   return (
     <fieldset class="segments">
       <legend class="unseen">Your work</legend>
@@ -114,7 +108,7 @@ export function PersonField(): JSX.Element {
   );
 }
 
-function TaskNotes({ task }: { readonly task: TranslationTask }): JSX.Element | null {
+function TaskNotes({ task }: { task: TranslationTask }) {
   const { status, reason, failure_reason: failed, destination } = task;
   const isOver = status === 'superseded';
   if (!isOver && reason === null && failed === null && status !== 'skipped') return null;

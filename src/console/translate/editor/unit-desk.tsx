@@ -83,7 +83,7 @@ function Help({
   readonly title: string;
   readonly isClosed?: boolean;
   readonly children: ComponentChildren;
-}): JSX.Element {
+}) {
   return (
     <details class="help" open={!isClosed}>
       <summary>
@@ -126,7 +126,7 @@ function useFinish(work: UnitWork, mode: EditorMode, goOn: () => void): Finish {
   };
 }
 
-function UnitMoves({ onMove }: { readonly onMove: UnitDeskProps['onMove'] }): JSX.Element {
+function UnitMoves({ onMove }: { onMove: UnitDeskProps['onMove'] }) {
   const { keyboard } = useApp();
   return (
     <span class="unit-moves">
@@ -152,7 +152,7 @@ function UnitActions({
   readonly mode: EditorMode;
   readonly finish: Finish;
   readonly mayFinish: boolean;
-}): JSX.Element {
+}) {
   const app = useApp();
   const [isReturning, setReturning] = useState(false);
   const isOff = !work.mayEdit;

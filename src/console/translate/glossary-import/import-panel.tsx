@@ -36,7 +36,7 @@ interface Chosen extends FileTerms {
 }
 
 /** Imports the terms of a CSV file of this computer as drafts: first a preview, then one term after another. */
-export function ImportPanel({ pair }: { readonly pair: LanguagePair }): JSX.Element {
+export function ImportPanel({ pair }: { pair: LanguagePair }): JSX.Element {
   const app = useApp();
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -134,7 +134,7 @@ function Preview({
 }: {
   readonly chosen: Chosen;
   readonly onStart: () => void;
-}): JSX.Element {
+}) {
   const besides = [
     ...(problems.length === 0 ? [] : [`${counted(problems.length, 'row')} cannot be read`]),
     ...(others === 0 ? [] : [`${counted(others, 'row')} of other languages`]),
@@ -173,7 +173,7 @@ function Course({
   readonly progress: ImportProgress;
   readonly isRunning: boolean;
   readonly onStop: () => void;
-}): JSX.Element {
+}) {
   const sums = Object.entries(counts).map(
     ([outcome, some]) => `${count(some)} ${OUTCOMES[outcome as TermOutcome]}`,
   );
@@ -198,15 +198,11 @@ function Course({
   );
 }
 
-function More({ of, shown }: { readonly of: number; readonly shown: number }): JSX.Element | null {
+function More({ of, shown }: { of: number; shown: number }) {
   return of > shown ? <p class="muted">{`and ${count(of - shown)} more`}</p> : null;
 }
 
-function Issues({
-  rows,
-}: {
-  readonly rows: ReadonlyArray<{ readonly line: number; readonly message: string }>;
-}): JSX.Element | null {
+function Issues({ rows }: { rows: ReadonlyArray<{ readonly line: number; readonly message: string }> }) {
   if (rows.length === 0) return null;
   return (
     <>

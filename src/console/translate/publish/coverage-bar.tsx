@@ -22,11 +22,7 @@ const NAMES: Readonly<Record<string, string>> = {
 const WIDTH = 1000;
 
 /** How many units there are of each kind: a bar, and the same in words. */
-export function CoverageBar({
-  units,
-}: {
-  readonly units: Readonly<Record<string, number>>;
-}): JSX.Element | null {
+export function CoverageBar({ units }: { units: Readonly<Record<string, number>> }): JSX.Element | null {
   const parts = PARTS.map(([name, tone]) => ({ name, tone, units: units[name] ?? 0 })).filter(
     (part) => part.units > 0,
   );

@@ -101,7 +101,7 @@ function resultOf({ result }: Task): PublishResult {
   return result ?? {};
 }
 
-function Publication({ run, status }: { readonly run: Run; readonly status: Status }): JSX.Element {
+function Publication({ run, status }: { run: Run; status: Status }) {
   return (
     <RunState run={run} title="Publication">
       {(task) => <PublishedResult result={resultOf(task)} isOutdated={isOutdated(task, status)} />}
@@ -116,7 +116,7 @@ function isPublished(publication: Task | null, dryRun: Task | null): boolean {
 
 /** Whether a dry run shows what a publication would do now. */
 function isStillTrue(
-  { task, result }: { readonly task: Task | null; readonly result: PublishResult },
+  { task, result }: { task: Task | null; result: PublishResult },
   choice: readonly string[],
   status: Status,
 ): boolean {
@@ -138,7 +138,7 @@ function sameChoice(task: Task | null, choice: readonly string[]): boolean {
   return tried.join('\n') === choice.join('\n');
 }
 
-function Choice(): JSX.Element {
+function Choice() {
   const app = useApp();
   return (
     <div class="tools">
@@ -164,7 +164,7 @@ function Choice(): JSX.Element {
   );
 }
 
-function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Element {
+function DryRunResult({ result }: { result: PublishResult }) {
   const {
     base_release_id: base,
     coverage,
@@ -215,13 +215,7 @@ function DryRunResult({ result }: { readonly result: PublishResult }): JSX.Eleme
   );
 }
 
-function PublishedResult({
-  result,
-  isOutdated: isOld,
-}: {
-  readonly result: PublishResult;
-  readonly isOutdated: boolean;
-}): JSX.Element {
+function PublishedResult({ result, isOutdated: isOld }: { result: PublishResult; isOutdated: boolean }) {
   if (isOld) {
     return (
       <p class="note info">

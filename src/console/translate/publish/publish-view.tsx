@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
@@ -23,7 +22,7 @@ function feeds(app: App): readonly FeedRequest[] {
   ];
 }
 
-function Publish(): JSX.Element {
+function Publish() {
   const app = useApp();
   return (
     <OwnChannel>

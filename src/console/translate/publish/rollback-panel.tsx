@@ -62,7 +62,7 @@ function Releases({
   readonly status: Status;
   readonly announcedId: string | null;
   readonly preview: Run;
-}): JSX.Element {
+}) {
   const app = useApp();
   const { current, coverage, history } = status;
   const mayRollBack = app.mayRun('localized-rollback') && current !== null;
@@ -118,7 +118,7 @@ function Releases({
   );
 }
 
-function ReleaseState({ row: { state, rolled_back: rollback } }: { readonly row: Published }): JSX.Element {
+function ReleaseState({ row: { state, rolled_back: rollback } }: { row: Published }) {
   if (rollback === null) return <Badge tone={state === 'current' ? 'ok' : 'idle'}>{words(state)}</Badge>;
   return (
     <>
@@ -137,7 +137,7 @@ function Preview({
   /** The release that was published last: the announced one, otherwise the current one. */
   readonly lastId: string | null;
   readonly rollback: Run;
-}): JSX.Element {
+}) {
   const [reviewer, setReviewer] = useState('');
   const [reason, setReason] = useState('');
   const shown = useRef<HTMLDivElement>(null);
@@ -215,7 +215,7 @@ function changeWords({ changed_units: changedUnits, localized_release_id: to }: 
     : `Readers will see ${lines} change.`;
 }
 
-function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
+function ChangedLine({ change }: { change: TextChange }) {
   const { before, after } = change;
   return (
     <li>
@@ -247,7 +247,7 @@ function ChangedLine({ change }: { readonly change: TextChange }): JSX.Element {
   );
 }
 
-function Read({ text: { official: isOfficial, text } }: { readonly text: ReadText }): JSX.Element {
+function Read({ text: { official: isOfficial, text } }: { text: ReadText }) {
   return (
     <>
       {text === null ? (
@@ -260,7 +260,7 @@ function Read({ text: { official: isOfficial, text } }: { readonly text: ReadTex
   );
 }
 
-function RolledBack({ result }: { readonly result: RollbackResult }): JSX.Element {
+function RolledBack({ result }: { result: RollbackResult }) {
   const {
     rolled_back_release_id: from,
     localized_release_id: to = null,

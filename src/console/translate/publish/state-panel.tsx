@@ -64,7 +64,7 @@ function releaseFacts({ current, coverage: { release_id: base }, history }: Stat
   ];
 }
 
-function Automation({ status: { automation } }: { readonly status: Status }): JSX.Element {
+function Automation({ status: { automation } }: { status: Status }) {
   const [tone, word] = AUTOMATION[automation.state];
   return (
     <>

@@ -119,7 +119,7 @@ export function RunState({
   );
 }
 
-function LostTask({ failure }: { readonly failure: ApiFailure }): JSX.Element {
+function LostTask({ failure }: { failure: ApiFailure }) {
   if (isAbsent(failure)) {
     return <p class="note info">The daemon no longer has the task of this address. Start again.</p>;
   }

@@ -26,15 +26,7 @@ interface Counted {
  * @param props `release`: the one whose tasks are counted; `skipped`: its units of skipped tasks, which are not counted;
  *   `excluded`: its units in files that no publication has
  */
-function CoverageMap({
-  release,
-  skipped,
-  excluded,
-}: {
-  readonly release: string;
-  readonly skipped: number;
-  readonly excluded: number;
-}): JSX.Element {
+function CoverageMap({ release, skipped, excluded }: { release: string; skipped: number; excluded: number }) {
   const app = useApp();
   const [round, setRound] = useState(0);
   const { value: found, failure } = useAnswer(
@@ -96,13 +88,7 @@ function CoverageMap({
   );
 }
 
-function besides({
-  skipped,
-  excluded,
-}: {
-  readonly skipped: number;
-  readonly excluded: number;
-}): readonly string[] {
+function besides({ skipped, excluded }: { skipped: number; excluded: number }): readonly string[] {
   return [
     ...(skipped === 0 ? [] : [`without ${count(skipped)} of skipped tasks`]),
     ...(excluded === 0 ? [] : [`${count(excluded)} of them in files that are not published`]),

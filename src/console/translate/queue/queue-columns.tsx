@@ -77,7 +77,7 @@ export const QUEUE_COLUMNS: ReadonlyArray<VirtualColumn<Task>> = [
   },
 ];
 
-function Units({ task }: { readonly task: Task }): JSX.Element {
+function Units({ task }: { task: Task }) {
   const counts = Object.entries(task.unit_counts);
   const total = counts.reduce((sum, [, some]) => sum + some, 0);
   const done = (task.unit_counts['translated'] ?? 0) + (task.unit_counts['proofread'] ?? 0);
@@ -99,7 +99,7 @@ function openUnits({ unit_counts: counts }: Task): JSX.Element | string {
   return <span title={text}>{text}</span>;
 }
 
-function Worker({ task }: { readonly task: Task }): JSX.Element {
+function Worker({ task }: { task: Task }) {
   const app = useApp();
   const { worker_status: status, lease_owner: owner, lease_expires_at: until } = task;
   if (owner === null || until === null) return <span class="muted">{words(status)}</span>;

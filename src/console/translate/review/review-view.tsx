@@ -1,4 +1,3 @@
-import type { JSX } from 'preact';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import type { Report } from '../../api/wire.ts';
 import { Button, Select } from '../../components/controls.tsx';
@@ -64,7 +63,7 @@ function publishedFeedOf(app: App): FeedRequest {
   return reportFeed(app, 'translation.tasks', { key: WAITS, query, everyMs: EVERY_MS });
 }
 
-function ReviewBody(): JSX.Element {
+function ReviewBody() {
   const app = useApp();
   const tasks = app.pool.state<Report<'translation.tasks'>>(tasksKey(app));
   const isPhone = isNarrow();
@@ -117,13 +116,7 @@ function ReviewBody(): JSX.Element {
   );
 }
 
-function ChosenTask({
-  task,
-  chosen,
-}: {
-  readonly task: TranslationTask | undefined;
-  readonly chosen: string;
-}): JSX.Element {
+function ChosenTask({ task, chosen }: { task: TranslationTask | undefined; chosen: string }) {
   if (task !== undefined) return <WaitingList task={task} key={task.task_id} />;
   return (
     <EmptyState title={chosen === '' ? 'No task is chosen' : 'Loading the task …'}>
@@ -140,7 +133,7 @@ function TaskList({
   readonly tasks: readonly TranslationTask[];
   readonly total: number;
   readonly chosen: string;
-}): JSX.Element {
+}) {
   const app = useApp();
   const published =
     statusOf(app) === PUBLISHED.status
@@ -196,7 +189,7 @@ function TaskList({
 
 type HandoffRelease = Report<'translation.handoff'>['releases'][number];
 
-function HeldList({ release }: { readonly release: HandoffRelease | undefined }): JSX.Element {
+function HeldList({ release }: { release: HandoffRelease | undefined }) {
   const held = release?.held ?? [];
   if (release === undefined || held.length === 0)
     return <p class="empty">No unit is on hold. A rollback or a reviewer puts units on hold.</p>;

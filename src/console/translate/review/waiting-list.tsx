@@ -35,7 +35,7 @@ interface Outcome {
 }
 
 /** The waiting units of one task, to be accepted or returned, one or many at a time. */
-export function WaitingList({ task }: { readonly task: TranslationTask }): JSX.Element {
+export function WaitingList({ task }: { task: TranslationTask }): JSX.Element {
   const app = useApp();
   const scope = scopeOf(app.query('scope'));
   const waiting = useWaitingUnits(task, scope);
@@ -155,13 +155,7 @@ function useDecisions(units: readonly Unit[], { drop, reload }: UnitScan): Decis
   };
 }
 
-function DecisionBar({
-  desk,
-  units,
-}: {
-  readonly desk: Decisions;
-  readonly units: readonly Unit[];
-}): JSX.Element {
+function DecisionBar({ desk, units }: { desk: Decisions; units: readonly Unit[] }) {
   const [isReturning, setReturning] = useState(false);
   const { ticked, isBusy, outcome } = desk;
   const isOff = ticked.size === 0 || isBusy;

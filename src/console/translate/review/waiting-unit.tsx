@@ -83,7 +83,7 @@ export function WaitingUnit({
 
 type UnitFindings = NonNullable<Unit['translation']>['findings'];
 
-function Findings({ findings }: { readonly findings: UnitFindings }): JSX.Element | null {
+function Findings({ findings }: { findings: UnitFindings }) {
   if (findings.length === 0) return null;
   return (
     <ul class="waiting-findings">
@@ -97,7 +97,7 @@ function Findings({ findings }: { readonly findings: UnitFindings }): JSX.Elemen
   );
 }
 
-function Before({ unit }: { readonly unit: Unit }): JSX.Element {
+function Before({ unit }: { unit: Unit }) {
   const app = useApp();
   const { state } = useUnitDetail(app, unit, unit.ordinal);
   const { translation } = unit;

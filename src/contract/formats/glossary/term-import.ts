@@ -135,15 +135,7 @@ function termValues(term: ReadTerm) {
 /** The body that adds a term, without an id. */
 export function newTermBody(
   term: ReadTerm,
-  {
-    pair,
-    file,
-    now,
-  }: {
-    readonly pair: LanguagePair;
-    readonly file: string;
-    readonly now: number;
-  },
+  { pair, file, now }: { pair: LanguagePair; file: string; now: number },
 ): BodyOf<'translation-glossary-add'> {
   const { source_ref, source_author, source_note } = term;
   return {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
 import { CONTROL_SCOPES, HISTORY_MINUTES, TASK_STATUSES } from '../vocabulary.ts';
-import { answer } from './answer.ts';
-import { Count, EXAMPLE, UnixSeconds } from './common.ts';
+import { Count, UnixSeconds } from './common.ts';
 
 const CountsByMinute = z.array(Count.nullable()).max(HISTORY_MINUTES);
 const StatesByMinute = z.array(z.enum(SERVICE_STATE_NAMES).nullable()).max(HISTORY_MINUTES);
@@ -44,8 +43,8 @@ const ScrubSchema = z
   .describe('The continuous check of all served files. Null when it is switched off or not known yet.');
 
 /** `/admin/`. */
-export const AdminIndexAnswer = answer(
-  z.object({
+export const AdminIndexAnswer = {
+  schema: z.object({
     service: z.object({ name: z.string(), version: z.string() }),
     control: z.object({
       exposed: z.boolean().describe('Whether this server forwards control actions.'),
@@ -77,40 +76,13 @@ export const AdminIndexAnswer = answer(
       }),
     ),
   }),
-  {
-    service: { name: 'slipway', version: '0.1.0' },
-    control: { exposed: true, path: '/admin/control/{action}' },
-    token: { id: 'ops', scopes: ['operate'] },
-    history: {
-      server: 'slipway-0',
-      from: EXAMPLE.at,
-      requests: [120, 96],
-      server_errors: [0, 0],
-      sent_bytes: [73_400_320, 41_943_040],
-      states: { official: ['healthy', 'healthy'], localized: ['unpublished', 'unpublished'] },
-    },
-    scrub: { pass: 3, share: 0.78, damage_found: 0, completed_at: EXAMPLE.at - 43_200 },
-    links: [{ id: 'listTasks', path: '/admin/tasks', summary: 'The tasks of the daemon.' }],
-    actions: [
-      {
-        action: 'sync',
-        path: '/admin/control/sync',
-        summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
-        mode: 'queued',
-        destructive: false,
-        allowed: true,
-        required: [],
-        used: ['force'],
-      },
-    ],
-  },
-);
+};
 
 export type AdminIndex = z.infer<typeof AdminIndexAnswer.schema>;
 
 /** 202 of a control action. */
-export const AcceptedAnswer = answer(
-  z.object({
+export const AcceptedAnswer = {
+  schema: z.object({
     accepted: z.literal(true),
     action: z.string(),
     task_id: z.string().describe('Poll it at `/admin/tasks/status`.'),
@@ -123,14 +95,6 @@ export const AcceptedAnswer = answer(
     ignored_fields: z.array(z.string()).describe('Valid body fields that the action does not use.'),
     result: z.looseObject({}).describe('The result of an action that has already finished.').optional(),
   }),
-  {
-    accepted: true,
-    action: 'sync',
-    task_id: EXAMPLE.taskId,
-    status: 'queued',
-    deduplicated: false,
-    ignored_fields: [],
-  },
-);
+};
 
 export type Accepted = z.infer<typeof AcceptedAnswer.schema>;

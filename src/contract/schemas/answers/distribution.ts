@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import { answer } from './answer.ts';
 import {
   Blake3Schema,
   ChannelSchema,
   Count,
-  EXAMPLE,
   ReleaseIdSchema,
   SnapshotIdSchema,
   UnixSeconds,
 } from './common.ts';
-import { RELEASE_SUMMARY_EXAMPLE, ReleaseSummarySchema } from './release.ts';
-import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
+import { ReleaseSummarySchema } from './release.ts';
+import { VerdictSchema } from './verdict.ts';
 
 /** One entry of a resource manifest. */
 export const ManifestEntrySchema = z
@@ -31,8 +29,8 @@ export const ManifestEntrySchema = z
   .describe('One resource of a release.');
 
 /** One page of a resource manifest. */
-export const ResourcesAnswer = answer(
-  z.object({
+export const ResourcesAnswer = {
+  schema: z.object({
     release_id: ReleaseIdSchema,
     channel: ChannelSchema,
     snapshot_id: SnapshotIdSchema.describe('Changes between pages if the release was switched.'),
@@ -42,26 +40,7 @@ export const ResourcesAnswer = answer(
     next_offset: Count.nullable().describe('Offset of the next page; null on the last.'),
     items: z.array(ManifestEntrySchema).describe('In byte order of `destination`.'),
   }),
-  {
-    release_id: EXAMPLE.releaseId,
-    channel: 'official',
-    snapshot_id: EXAMPLE.snapshotId,
-    total: 8123,
-    offset: 0,
-    limit: 1,
-    next_offset: 1,
-    items: [
-      {
-        destination: EXAMPLE.destination,
-        size: 524_288,
-        blake3: EXAMPLE.blake3,
-        crc64: '11051210869376104954',
-        source: 'official',
-        media_type: 'application/zip',
-      },
-    ],
-  },
-);
+};
 
 export type ResourcesPage = z.infer<typeof ResourcesAnswer.schema>;
 
@@ -82,8 +61,8 @@ const ManifestHeaderSchema = z
   .describe('Line 1 of the manifest; the items of all pages are its other lines.');
 
 /** `/v1/distribution`. */
-export const DistributionAnswer = answer(
-  ResourcesAnswer.schema.extend({
+export const DistributionAnswer = {
+  schema: ResourcesAnswer.schema.extend({
     since: SnapshotIdSchema.describe(
       'Only in a page of a difference: the snapshot from which this release differs by `items` and `removed`. `total` and the offsets count these.',
     ).optional(),
@@ -115,49 +94,13 @@ export const DistributionAnswer = answer(
       .describe('Only with `destination`: the entry as just read from disk and verified.')
       .optional(),
   }),
-  {
-    ...ResourcesAnswer.example,
-    since: `blake3:${'0'.repeat(64)}`,
-    removed: ['TableBundles/Old.zip'],
-    release: RELEASE_SUMMARY_EXAMPLE,
-    distribution: VERDICT_EXAMPLE,
-    header: {
-      format: 'slipway-manifest',
-      version: 1,
-      channel: 'official',
-      release_id: EXAMPLE.releaseId,
-      entry_count: 8123,
-      total_bytes: 6_442_450_944,
-      app_version: '1.66.405117',
-    },
-    server_info: '{"ConnectionGroups":[]}',
-    revalidated: {
-      destination: EXAMPLE.destination,
-      size: 524_288,
-      blake3: EXAMPLE.blake3,
-      verified_at: EXAMPLE.at,
-    },
-  },
-);
+};
 
 export type Distribution = z.infer<typeof DistributionAnswer.schema>;
 
 /** `/v1/server-info`: the upstream's document, every catalog root rewritten, all else as it is. */
-export const ServerInfoAnswer = answer(
-  z
+export const ServerInfoAnswer = {
+  schema: z
     .looseObject({})
     .describe('The upstream document; every `AddressablesCatalogUrlRoot` points at this service.'),
-  {
-    ConnectionGroups: [
-      {
-        Name: 'Prod-Audit',
-        OverrideConnectionGroups: [
-          {
-            Name: '1.66',
-            AddressablesCatalogUrlRoot: `https://resources.example.org/cdn.example.net/${EXAMPLE.releaseId}`,
-          },
-        ],
-      },
-    ],
-  },
-);
+};

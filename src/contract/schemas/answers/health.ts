@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { answer } from './answer.ts';
-import { Count, EXAMPLE, ReleaseIdSchema, UnixSeconds } from './common.ts';
-import { SERVICE_EXAMPLE, ServiceAnswerSchema } from './service-state.ts';
-import { VERDICT_EXAMPLE, VerdictBriefSchema } from './verdict.ts';
+import { Count, ReleaseIdSchema, UnixSeconds } from './common.ts';
+import { ServiceAnswerSchema } from './service-state.ts';
+import { VerdictBriefSchema } from './verdict.ts';
 
 const AnnouncedBriefSchema = z.object({
   release_id: ReleaseIdSchema,
@@ -10,8 +9,8 @@ const AnnouncedBriefSchema = z.object({
 });
 
 /** `/healthz`. */
-export const HealthAnswer = answer(
-  z.object({
+export const HealthAnswer = {
+  schema: z.object({
     status: z
       .enum(['ok', 'degraded'])
       .describe(
@@ -53,41 +52,7 @@ export const HealthAnswer = answer(
       ),
     service: ServiceAnswerSchema,
   }),
-  {
-    status: 'ok',
-    version: '0.1.0',
-    uptime_seconds: 86_400,
-    refresh: {
-      last_attempt_at: EXAMPLE.at,
-      last_success_at: EXAMPLE.at,
-      consecutive_failures: 0,
-      last_error_code: null,
-    },
-    daemon: { answers: true, failure: null, since: null, message: null },
-    attestation: { version: 1042, issued_at: EXAMPLE.at, expires_at: EXAMPLE.at + 600, age_seconds: 12 },
-    verdicts: {
-      official: {
-        distributable: true,
-        reason: null,
-        message: VERDICT_EXAMPLE.message,
-        since: VERDICT_EXAMPLE.since,
-        release_id: EXAMPLE.releaseId,
-      },
-      localized: {
-        distributable: false,
-        reason: 'ReleaseNotAuthorized',
-        message: 'attestation version 1042 authorizes no localized release',
-        since: EXAMPLE.at,
-        release_id: null,
-      },
-    },
-    announced: {
-      official: { release_id: 'r90_two', current_at: EXAMPLE.at + 300 },
-      localized: null,
-    },
-    service: SERVICE_EXAMPLE,
-  },
-);
+};
 
 export type Health = z.infer<typeof HealthAnswer.schema>;
 

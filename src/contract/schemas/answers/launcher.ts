@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { answer, type Answer } from './answer.ts';
-import { EXAMPLE } from './common.ts';
-import { VERDICT_EXAMPLE, VerdictSchema } from './verdict.ts';
+import { VerdictSchema } from './verdict.ts';
 
 /** `/v1/launcher/bootstrap`: the document behind the manifest URL, as launchers read it, and the distribution health. */
-export const LauncherBootstrapAnswer = answer(
-  z.object({
+export const LauncherBootstrapAnswer = {
+  schema: z.object({
     source: z.string().describe('`/{cdn_host}/{release_id}`, to insert between CDN root and path.'),
     file: z.array(
       z.object({
@@ -22,12 +20,7 @@ export const LauncherBootstrapAnswer = answer(
     ),
     distribution: VerdictSchema,
   }),
-  {
-    source: `/cdn.example.net/${EXAMPLE.releaseId}`,
-    file: [{ path: `/${EXAMPLE.destination}`, hash: '11051210869376104954', size: '524288' }],
-    distribution: VERDICT_EXAMPLE,
-  },
-);
+};
 
 /** `/api/launcher/game/config`: the twelve fields that real launchers read. */
 export const LauncherGameConfigAnswer = envelope(
@@ -45,20 +38,6 @@ export const LauncherGameConfigAnswer = envelope(
     config_id: z.int(),
     game_start_params: z.array(z.string()),
   }),
-  {
-    game_lowest_version: '1.66.0',
-    game_latest_version: '1.66.0',
-    game_latest_file_path: 'prod/BlueArchive_JP-1.66.0-game.zip',
-    game_start_exe_name: 'BlueArchive',
-    game_file_size: '',
-    game_file_size_type: '',
-    crc64: '',
-    size: 0,
-    file_url: '',
-    decompression_size: '6GB',
-    config_id: 0,
-    game_start_params: [],
-  },
 );
 
 export type LauncherGameConfig = z.infer<typeof LauncherGameConfigAnswer.schema>;
@@ -66,7 +45,6 @@ export type LauncherGameConfig = z.infer<typeof LauncherGameConfigAnswer.schema>
 /** `/api/launcher/game/config/json`. */
 export const LauncherConfigJsonAnswer = envelope(
   z.object({ url: z.url().describe('The bootstrap JSON; launchers append a query to it.') }),
-  { url: 'https://resources.example.org/v1/launcher/bootstrap' },
 );
 
 /** `/api/launcher/advanced/game/download/cdn`. */
@@ -75,13 +53,12 @@ export const LauncherCdnAnswer = envelope(
     back_up_cdn: z.url().describe('The public base URL.'),
     primary_cdn: z.url().describe('The public base URL.'),
   }),
-  { back_up_cdn: 'https://resources.example.org', primary_cdn: 'https://resources.example.org' },
 );
 
 function envelope<T extends z.ZodObject>(
   data: T,
-  example: z.input<T>,
-): Answer<z.ZodObject<{ code: z.ZodLiteral<200>; data: T; msg: z.ZodLiteral<'OK'> }, z.core.$strict>> {
-  const schema = z.strictObject({ code: z.literal(200), data, msg: z.literal('OK') });
-  return answer(schema, { code: 200, data: example, msg: 'OK' } as z.input<typeof schema>);
+): {
+  readonly schema: z.ZodObject<{ code: z.ZodLiteral<200>; data: T; msg: z.ZodLiteral<'OK'> }, z.core.$strict>;
+} {
+  return { schema: z.strictObject({ code: z.literal(200), data, msg: z.literal('OK') }) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RELEASE_STATES } from '../vocabulary.ts';
-import { Blake3Schema, ChannelSchema, Count, EXAMPLE, ReleaseIdSchema, UnixSeconds } from './common.ts';
+import { Blake3Schema, ChannelSchema, Count, ReleaseIdSchema, UnixSeconds } from './common.ts';
 
 /** One release of the history. */
 export const ReleaseRowSchema = z
@@ -31,18 +31,3 @@ export const ReleaseRowSchema = z
       .describe('The last full verification of the bytes.'),
   })
   .describe('One release, past or present.');
-
-/** A row of the history, for examples. */
-export const RELEASE_ROW_EXAMPLE: z.input<typeof ReleaseRowSchema> = {
-  release_id: EXAMPLE.releaseId,
-  channel: 'official',
-  state: 'current',
-  created_at: EXAMPLE.at - 86_400,
-  published_at: EXAMPLE.at - 86_000,
-  manifest: {
-    blake3: EXAMPLE.snapshotId.slice('blake3:'.length),
-    entry_count: 8123,
-    total_bytes: 6_442_450_944,
-  },
-  artifact_integrity: { checked_at: EXAMPLE.at - 3600, ok: true, damaged: 0 },
-};

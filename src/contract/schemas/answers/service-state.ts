@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { REMEDY_ACTIONS, SERVICE_REASON_NAMES } from '../../../domain/service-state/service-reasons.ts';
 import { SERVICE_STATE_NAMES } from '../../../domain/service-state/service-state.ts';
-import { EXAMPLE, UnixSeconds } from './common.ts';
+import { UnixSeconds } from './common.ts';
 
 const ServiceStateSchema = z.object({
   state: z.enum(SERVICE_STATE_NAMES).describe('The effect on clients; see the catalogue of states.'),
@@ -36,31 +36,3 @@ export const ServiceAnswerSchema = ServiceStateSchema.extend({
 }).describe(
   'The one state of the service, which every surface shows. It is that of the official channel; while that is healthy, a published localized release that needs attention degrades it.',
 );
-
-const HEALTHY: z.input<typeof ServiceStateSchema> = {
-  state: 'healthy',
-  reason: null,
-  message: `release ${EXAMPLE.releaseId} is attested and fully represented`,
-  since: EXAMPLE.at,
-  next_step: null,
-  caused: [],
-};
-
-/** A healthy service, for examples. */
-export const SERVICE_EXAMPLE: z.input<typeof ServiceAnswerSchema> = {
-  ...HEALTHY,
-  channels: {
-    official: HEALTHY,
-    localized: {
-      state: 'unpublished',
-      reason: 'NothingPublished',
-      message: 'no localized release is published',
-      since: EXAMPLE.at,
-      next_step: {
-        text: 'Publish a localized release when its translations are ready.',
-        action: 'localized-publish',
-      },
-      caused: [],
-    },
-  },
-};

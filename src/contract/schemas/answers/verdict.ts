@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ReasonSchema } from '../../problems/problem-schema.ts';
-import { answer } from './answer.ts';
-import { ChannelSchema, EXAMPLE, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
+import { ChannelSchema, ReleaseIdSchema, SnapshotIdSchema, UnixSeconds } from './common.ts';
 
 const CheckSchema = z.object({
   name: z.string(),
@@ -39,24 +38,11 @@ export const VerdictBriefSchema = VerdictSchema.pick({
   release_id: true,
 });
 
-/** A distributable verdict, for examples. */
-export const VERDICT_EXAMPLE: z.input<typeof VerdictSchema> = {
-  channel: 'official',
-  distributable: true,
-  reason: null,
-  message: `release ${EXAMPLE.releaseId} is attested and fully represented`,
-  since: EXAMPLE.at,
-  release_id: EXAMPLE.releaseId,
-  snapshot_id: EXAMPLE.snapshotId,
-  attestation: { version: 1042, issued_at: EXAMPLE.at, expires_at: EXAMPLE.at + 600 },
-};
-
 /** `/readyz`, both for 200 and 503. */
-export const ReadinessAnswer = answer(
-  VerdictSchema.extend({
+export const ReadinessAnswer = {
+  schema: VerdictSchema.extend({
     checks: z.array(CheckSchema).describe('Every check, in order; only with `verbose`.').optional(),
   }),
-  VERDICT_EXAMPLE,
-);
+};
 
 export type Readiness = z.infer<typeof ReadinessAnswer.schema>;

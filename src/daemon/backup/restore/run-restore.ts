@@ -8,15 +8,6 @@ import { DataLockHeldError } from '../../../engine/database/data-lock.ts';
 import { parseRestoreOptions, RESTORE_USAGE } from './restore-options.ts';
 import { restoreBackup, type Restored } from './restore-backup.ts';
 
-/** The environment of `slipway restore`. */
-export interface RestoreIo {
-  readonly stdout: { write(text: string): unknown };
-  readonly stderr: { write(text: string): unknown };
-  readonly clock: Clock;
-  /** Ends the run. */
-  readonly signal: AbortSignal;
-}
-
 const EXITS = { ok: 0, failed: 1, usage: 2 } as const;
 
 /**
@@ -25,7 +16,16 @@ const EXITS = { ok: 0, failed: 1, usage: 2 } as const;
  * @param argv the command line after `restore`
  * @returns the exit code
  */
-export async function runRestore(argv: readonly string[], io: RestoreIo): Promise<number> {
+export async function runRestore(
+  argv: readonly string[],
+  io: {
+    readonly stdout: { write(text: string): unknown };
+    readonly stderr: { write(text: string): unknown };
+    readonly clock: Clock;
+    /** Ends the run. */
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
   const options = parseRestoreOptions(argv);
   if (!options.ok) {
     io.stderr.write(usageError('slipway restore', options.error));

@@ -56,11 +56,6 @@ export function checkTarget(input: CheckInput): Finding[] {
   return findings;
 }
 
-/** Whether a target with these findings is blocked, waivers aside. */
-export function isBlocked(findings: readonly Finding[]): boolean {
-  return findings.some(({ severity }) => severity === 'error');
-}
-
 function markupOf(input: CheckInput) {
   const options = {
     tags: input.tagGrammar !== 'none',

@@ -2,15 +2,18 @@ import pLimit from 'p-limit';
 import { compareManifests, type ManifestDifference } from '../../../snapshot/manifest/compare-manifests.ts';
 import type { ManifestIndex } from '../../../snapshot/manifest/manifest-index.ts';
 
-/** The differences between loaded manifests. */
-export interface Differences {
-  /**
-   * @param signal of the client. A comparison stops when all clients that wait for it are gone
-   * @returns `null` where it is no better than the whole manifest, and where too many comparisons wait already
-   * @throws the signal's reason
-   */
-  between(from: ManifestIndex, to: ManifestIndex, signal: AbortSignal): Promise<ManifestDifference | null>;
-}
+/**
+ * The difference between two loaded manifests.
+ *
+ * @param signal of the client. A comparison stops when all clients that wait for it are gone
+ * @returns `null` where it is no better than the whole manifest, and where too many comparisons wait already
+ * @throws the signal's reason
+ */
+export type FindDifference = (
+  from: ManifestIndex,
+  to: ManifestIndex,
+  signal: AbortSignal,
+) => Promise<ManifestDifference | null>;
 
 /**
  * Memory of the differences that are kept, bytes; the ones asked for last stay. All edges ask for the same one after a switch, page by
@@ -36,7 +39,8 @@ interface Comparison {
   bytes: number | null;
 }
 
-export function createDifferences(): Differences {
+/** Makes the function, which keeps what it found. */
+export function createDifferences(): FindDifference {
   const kept = new Map<string, Comparison>();
   let [keptBytes, unfinished] = [0, 0];
   // A comparison uses the event loop of the byte path.
@@ -83,25 +87,23 @@ export function createDifferences(): Differences {
     return comparison;
   };
 
-  return {
-    between: async (from, to, signal) => {
-      signal.throwIfAborted();
-      if (from.snapshotId === to.snapshotId) return NO_CHANGES;
-      const comparison = find(from, to);
-      if (comparison === null) return null;
-      comparison.waiting += 1;
-      const gone = Promise.withResolvers<never>();
-      const leave = (): void => {
-        gone.reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      try {
-        return await Promise.race([comparison.result, gone.promise]);
-      } finally {
-        signal.removeEventListener('abort', leave);
-        comparison.waiting -= 1;
-        if (comparison.waiting === 0 && comparison.bytes === null) comparison.stop.abort();
-      }
-    },
+  return async (from, to, signal) => {
+    signal.throwIfAborted();
+    if (from.snapshotId === to.snapshotId) return NO_CHANGES;
+    const comparison = find(from, to);
+    if (comparison === null) return null;
+    comparison.waiting += 1;
+    const gone = Promise.withResolvers<never>();
+    const leave = (): void => {
+      gone.reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      return await Promise.race([comparison.result, gone.promise]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      comparison.waiting -= 1;
+      if (comparison.waiting === 0 && comparison.bytes === null) comparison.stop.abort();
+    }
   };
 }

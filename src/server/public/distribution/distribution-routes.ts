@@ -17,7 +17,7 @@ import { readVerifiedDocument } from '../../serving/verified-document.ts';
 import type { PublicParts } from '../public-parts.ts';
 import { renderHealth, renderRelease } from '../release/release-body.ts';
 import { listReleases } from '../release/release-lookup.ts';
-import { createDifferences, type Differences } from './differences.ts';
+import { createDifferences, type FindDifference } from './differences.ts';
 import { createRevalidator, type Revalidate } from './revalidator.ts';
 
 type Selection = z.infer<typeof PUBLIC_OPERATIONS.getDistribution.query>;
@@ -30,7 +30,7 @@ export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
     pool,
     concurrency: config.limits.revalidations,
   });
-  const differences = createDifferences();
+  const differenceOf = createDifferences();
   return [
     publicRoute(
       PUBLIC_OPERATIONS.listResources,
@@ -46,7 +46,7 @@ export function distributionRoutes(parts: PublicParts): readonly PublicRoute[] {
         const release = await selectRelease(parts, query, signal);
         const { page, revalidated } =
           query.destination === undefined
-            ? { page: await pageOf(parts, differences, release, query, signal), revalidated: undefined }
+            ? { page: await pageOf(parts, differenceOf, release, query, signal), revalidated: undefined }
             : await revalidateEntry(parts, revalidate, release, query.destination);
         const first = isFirstPage(query) ? await firstPageOf(parts, release) : {};
         const verdict = serving.verdict(release.channel);
@@ -161,7 +161,7 @@ async function revalidateEntry(
  */
 function cutPage(
   { releaseId, channel, snapshotId, index }: ServedRelease,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit }: { offset: number; limit: number },
 ): ResourcesPage {
   const end = Math.min(index.length, offset + limit);
   return {
@@ -182,7 +182,7 @@ function cutPage(
  */
 async function pageOf(
   { serving }: PublicParts,
-  differences: Differences,
+  differenceOf: FindDifference,
   release: ServedRelease,
   query: Selection,
   signal: AbortSignal,
@@ -191,7 +191,7 @@ async function pageOf(
   const known = [...serving.state().byReleaseId.values()].find(({ snapshotId }) => snapshotId === since);
   if (known === undefined) return cutPage(release, query);
   const [from, to] = [known.index, release.index];
-  const difference = await differences.between(from, to, signal);
+  const difference = await differenceOf(from, to, signal);
   if (difference === null) return cutPage(release, query);
   // The release may have been withdrawn while the manifests were compared.
   requireServable(serving, release);

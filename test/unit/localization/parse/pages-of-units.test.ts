@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TextUnitsReport } from '../../../../src/contract/reports/report-parse.ts';
-import { UNIT_TRANSLATION_EXAMPLE } from '../../../../src/contract/reports/unit-translation.ts';
+import { UNIT_TRANSLATION_EXAMPLE } from '../../../../scripts/reference/example-reports.ts';
 import type { ParseIndex } from '../../../../src/localization/parse/index/parse-index.ts';
 import type { UnitQuery } from '../../../../src/localization/parse/index/read/unit-filter.ts';
 import { unitIdText } from '../../../../src/localization/unit-id-text.ts';

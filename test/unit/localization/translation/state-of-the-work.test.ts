@@ -1,3 +1,4 @@
+import { exampleOf } from '../../../../scripts/reference/examples.ts';
 import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -381,8 +382,8 @@ describe('the coverage of the official release', () => {
   });
 });
 
-const { schema, example } = REPORTS['translation.handoff'].answer;
-const { releases } = schema.parse(example);
+const { answer: handoff } = REPORTS['translation.handoff'];
+const { releases } = handoff.schema.parse(exampleOf(handoff));
 
 describe('listed units of files that no publication has', () => {
   it('say so, and the others stay as they are', () => {

@@ -108,7 +108,7 @@ function Versions({
 }: {
   readonly draft: UnitDraft;
   readonly conflict: DraftConflict;
-}): JSX.Element {
+}) {
   if (theirs === null) return <p aria-busy="true">Reading what the server has …</p>;
   return (
     <dl class="versions">
@@ -136,13 +136,7 @@ function Versions({
   );
 }
 
-function Version({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+function Version({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div>
       <dt>{title}</dt>

@@ -6,13 +6,7 @@ import { sessionOf } from './editor-session.ts';
 import { isUnsaved, type UnitDraft } from './unit-draft.ts';
 
 /** Whether the text of a unit is safe, in one line that is read out when it changes. */
-export function SaveState({
-  draft,
-  state,
-}: {
-  readonly draft: UnitDraft | undefined;
-  readonly state: string;
-}): JSX.Element {
+export function SaveState({ draft, state }: { draft: UnitDraft | undefined; state: string }): JSX.Element {
   const app = useApp();
   const [tone, text] = describe(draft, state, (at) => absolute(at, app.now()));
   const isUnkept = sessionOf(app).desk.isUnkept.value && draft !== undefined && isUnsaved(draft);

@@ -62,7 +62,7 @@ export function UnitList({
   );
 }
 
-function UnitRow({ unit, index }: { readonly unit: Unit; readonly index: number }): JSX.Element {
+function UnitRow({ unit, index }: { unit: Unit; index: number }) {
   const draft = sessionOf(useApp()).desk.drafts.value.get(unit.unit_id);
   const isHere = draft !== undefined && isUnsaved(draft);
   const conflict = draft?.phase.kind === 'conflict';
@@ -94,7 +94,7 @@ function UnitRow({ unit, index }: { readonly unit: Unit; readonly index: number 
   );
 }
 
-function FindingBadge({ mark }: { readonly mark: ReturnType<typeof findingMark> }): JSX.Element | null {
+function FindingBadge({ mark }: { mark: ReturnType<typeof findingMark> }) {
   if (mark === null) return null;
   const { tone, count } = mark;
   return (

@@ -187,7 +187,7 @@ export function useUnitScan({
 }
 
 /** How far a search in the units of a container is, with the buttons that stop and continue it. */
-export function ScanNote({ scan }: { readonly scan: UnitScan }): JSX.Element {
+export function ScanNote({ scan }: { scan: UnitScan }): JSX.Element {
   const { found, read, total, isRunning, failure, goOn, stop } = scan;
   const isAll = goOn === null && !isRunning;
   return (

@@ -10,7 +10,7 @@ import type { UnitWork } from './use-unit-work.ts';
 type Opened = { readonly waive: string } | { readonly override: string } | null;
 
 /** The findings of the checks in the stored target, and how a reviewer accepts them. */
-export function FindingsList({ work }: { readonly work: UnitWork }): JSX.Element {
+export function FindingsList({ work }: { work: UnitWork }): JSX.Element {
   const app = useApp();
   const [opened, setOpened] = useState<Opened>(null);
   const { unit, text } = work;
@@ -99,7 +99,7 @@ function Finding({
   readonly finding: UnitFinding;
   readonly decision: 'waived' | 'allowed' | null;
   readonly children: JSX.Element | null;
-}): JSX.Element {
+}) {
   const tone = decision === null ? toneOf(severity) : 'idle';
   return (
     <li class={tone}>
@@ -121,7 +121,7 @@ function Finding({
   );
 }
 
-function Decisions({ work }: { readonly work: UnitWork }): JSX.Element | null {
+function Decisions({ work }: { work: UnitWork }) {
   const { waivers = [], glossary_override: override = null } = work.unit.translation ?? {};
   if (waivers.length === 0 && override === null) return null;
   return (

@@ -9,7 +9,7 @@ export type GlossaryAnswer = Report<'translation.glossary.diagnose'>;
 const IN_TARGET: ReadonlySet<string> = new Set(['forbidden_translation', 'untranslated_term_left']);
 
 /** Whether a diagnosis is about the target, and not about the source. */
-export function isAboutTarget({ code }: { readonly code: string }): boolean {
+export function isAboutTarget({ code }: { code: string }): boolean {
   return IN_TARGET.has(code);
 }
 

@@ -53,7 +53,7 @@ function Match({
   readonly match: MemoryMatch;
   readonly source: string;
   readonly children: JSX.Element | null;
-}): JSX.Element {
+}) {
   const tone = score >= 100 ? 'ok' : score >= 85 ? 'info' : 'idle';
   const codes = penalties
     .filter(({ code }) => code !== 'candidate')

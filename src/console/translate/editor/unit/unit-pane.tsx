@@ -90,14 +90,14 @@ export function UnitPane({
   );
 }
 
-function Obstacle({ work: { obstacle } }: { readonly work: UnitWork }): JSX.Element | null {
+function Obstacle({ work: { obstacle } }: { work: UnitWork }) {
   const app = useApp();
   if (obstacle !== null) return <p class="note info">{obstacle}</p>;
   if (app.index() === null || app.mayRun('translation-task-update')) return null;
   return <p class="note info">Your token may not change translations. It needs the scope translate.</p>;
 }
 
-function Returned({ review }: { readonly review: ReturnType<typeof returnOf> }): JSX.Element | null {
+function Returned({ review }: { review: ReturnType<typeof returnOf> }) {
   if (review === null) return null;
   return (
     <p class="note warn">
@@ -108,15 +108,7 @@ function Returned({ review }: { readonly review: ReturnType<typeof returnOf> }):
   );
 }
 
-function UnitHead({
-  unit,
-  index,
-  children,
-}: {
-  readonly unit: Unit;
-  readonly index: number;
-  readonly children: JSX.Element;
-}): JSX.Element {
+function UnitHead({ unit, index, children }: { unit: Unit; index: number; children: JSX.Element }) {
   const { speaker, scene, field_path: field, translation } = unit;
   const look = lookOf(translation?.state ?? 'unknown');
   return (
@@ -149,13 +141,7 @@ function UnitHead({
   );
 }
 
-function Neighbour({
-  unit,
-  label,
-}: {
-  readonly unit: Unit | undefined;
-  readonly label: string;
-}): JSX.Element | null {
+function Neighbour({ unit, label }: { unit: Unit | undefined; label: string }) {
   if (unit === undefined) return null;
   const target = unit.translation?.target_text ?? '';
   return (
@@ -173,7 +159,7 @@ function PreviousTexts({
 }: {
   readonly unit: Unit;
   readonly lang: string | undefined;
-}): JSX.Element | null {
+}) {
   const previous = translation?.previous_source ?? null;
   if (translation === null || previous === null) return null;
   return (
@@ -192,7 +178,7 @@ function PreviousTexts({
   );
 }
 
-function TargetFacts({ work }: { readonly work: UnitWork }): JSX.Element {
+function TargetFacts({ work }: { work: UnitWork }) {
   const app = useApp();
   const { text, missing, unit } = work;
   const { size, invisible } = useMemo(

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ControlBodySchema } from '../actions/control-body.ts';
-import { channel, flag, releaseId, wholeNumber, word } from '../actions/field-schemas.ts';
-import type { JobScope } from '../actions/control-scopes.ts';
-import { PUBLISH_ARGUMENTS } from '../actions/publish-arguments.ts';
-import { WORKER_ARGUMENTS } from '../actions/worker-arguments.ts';
-import type { ScheduleGroup } from '../schemas/vocabulary.ts';
+import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
+import { channel, flag, releaseId, wholeNumber, word } from '../../src/contract/actions/field-schemas.ts';
+import type { JobScope } from '../../src/contract/actions/control-scopes.ts';
+import { PUBLISH_ARGUMENTS } from '../../src/contract/actions/publish-arguments.ts';
+import { WORKER_ARGUMENTS } from '../../src/contract/actions/worker-arguments.ts';
+import type { ScheduleGroup } from '../../src/contract/schemas/vocabulary.ts';
 
 interface SchedulableJob {
   readonly title: string;

@@ -1,7 +1,7 @@
-import { CONTROL_ACTIONS } from '../actions/actions.ts';
-import { renderParameterSchema } from '../json/json-schema.ts';
-import type { OperationDefinition } from './operation-definition.ts';
-import type { QuerySchema } from '../schemas/query.ts';
+import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import { renderParameterSchema } from '../../src/contract/json/json-schema.ts';
+import type { OperationDefinition } from '../../src/contract/operations/operation-definition.ts';
+import type { QuerySchema } from '../../src/contract/schemas/query.ts';
 
 type Json = Record<string, unknown>;
 

@@ -32,6 +32,7 @@ import {
   SNAPSHOT_ID,
   textWith,
   type TableRules,
+  withSql,
 } from './column-rules.ts';
 
 const CHANNEL = oneOf(CHANNELS);
@@ -39,21 +40,21 @@ const RELEASE = { channel: CHANNEL, release_id: RELEASE_ID };
 /** An envelope is a JSON object. Its signature is checked where it counts. */
 const ENVELOPE = bytesWith('a JSON object', (value) => isJsonObject(Buffer.from(value)));
 /** Far below the largest number, so that there are versions after it. */
-const VERSION = integer(0, 2 ** 52);
+const VERSION = { ...integer(0, 2 ** 52), check: '>= 0' };
 
-/** The rules of the main database. */
-export const MAIN_RULES: TableRules = {
+/** The tables of the main database. */
+export const MAIN_TABLES = {
   task: {
-    seq: POSITIVE,
-    task_id: NAME,
+    seq: withSql(POSITIVE, 'PRIMARY KEY AUTOINCREMENT'),
+    task_id: withSql(NAME, 'UNIQUE'),
     kind: NAME,
     lane: oneOf(TASK_LANES),
     status: oneOf(TASK_STATUSES),
     args_json: JSON_OBJECT,
     dedupe_key: COMPARED_TEXT,
-    attempt: COUNT,
+    attempt: withSql(COUNT, 'DEFAULT 0'),
     max_attempts: POSITIVE,
-    recoveries: COUNT,
+    recoveries: withSql(COUNT, 'DEFAULT 0'),
     run_at_ms: MILLISECONDS,
     created_at: SECONDS,
     started_at: nullable(SECONDS),
@@ -77,16 +78,21 @@ export const MAIN_RULES: TableRules = {
     tracestate: nullable(FREE_TEXT),
   },
   task_log: {
-    task_id: NAME,
+    task_id: withSql(NAME, 'REFERENCES task (task_id) ON DELETE CASCADE'),
     seq: POSITIVE,
     ts: SECONDS,
     level: oneOf(LOG_LINE_LEVELS),
     message: FREE_TEXT,
     fields_json: nullable(JSON_OBJECT),
   },
-  idempotency: { key_digest: NAME, dedupe_key: COMPARED_TEXT, task_id: NAME, created_at: SECONDS },
+  idempotency: {
+    key_digest: withSql(NAME, 'PRIMARY KEY'),
+    dedupe_key: COMPARED_TEXT,
+    task_id: withSql(NAME, 'REFERENCES task (task_id) ON DELETE CASCADE'),
+    created_at: SECONDS,
+  },
   catalog_revision: {
-    revision_id: POSITIVE,
+    revision_id: withSql(POSITIVE, 'PRIMARY KEY'),
     channel: CHANNEL,
     upstream_label: FREE_TEXT,
     upstream_release_id: RELEASE_ID,
@@ -94,15 +100,15 @@ export const MAIN_RULES: TableRules = {
     etag: nullable(COMPARED_TEXT),
     task_id: NAME,
     app_version: nullable(FREE_TEXT),
-    excluded_count: COUNT,
+    excluded_count: withSql(COUNT, 'DEFAULT 0'),
     server_info: nullable(FREE_BYTES),
-    entry_count: COUNT,
-    stated_bytes: COUNT,
-    complete: FLAG,
+    entry_count: withSql(COUNT, 'DEFAULT 0'),
+    stated_bytes: withSql(COUNT, 'DEFAULT 0'),
+    complete: withSql(FLAG, 'DEFAULT 0'),
     fetched_at: SECONDS,
   },
   catalog_entry: {
-    revision_id: POSITIVE,
+    revision_id: withSql(POSITIVE, 'REFERENCES catalog_revision (revision_id) ON DELETE CASCADE'),
     destination: PATH,
     folded: nullable(PATH),
     source: CHANNEL,
@@ -116,11 +122,11 @@ export const MAIN_RULES: TableRules = {
     blake3: nullable(DIGEST),
   },
   known_object: {
-    blake3: DIGEST,
+    blake3: withSql(DIGEST, 'PRIMARY KEY'),
     size: COUNT,
     crc64: textWith('an unsigned number of 64 bits', isCrc64Decimal),
     blocks: nullable(DIGEST),
-    sound: FLAG,
+    sound: withSql(FLAG, 'DEFAULT 1'),
     verified_at: SECONDS,
   },
   release: {
@@ -128,14 +134,14 @@ export const MAIN_RULES: TableRules = {
     upstream_release_id: RELEASE_ID,
     state: oneOf(['staging', 'verified', 'current', 'superseded', 'damaged', 'deleted', 'failed']),
     base_release_id: nullable(RELEASE_ID),
-    revision_id: nullable(POSITIVE),
+    revision_id: withSql(nullable(POSITIVE), 'REFERENCES catalog_revision (revision_id)'),
     content_digest: nullable(DIGEST),
     snapshot_id: nullable(SNAPSHOT_ID),
     manifest_sha256: nullable(DIGEST),
-    entry_count: COUNT,
-    total_bytes: COUNT,
+    entry_count: withSql(COUNT, 'DEFAULT 0'),
+    total_bytes: withSql(COUNT, 'DEFAULT 0'),
     app_version: nullable(FREE_TEXT),
-    excluded_count: COUNT,
+    excluded_count: withSql(COUNT, 'DEFAULT 0'),
     server_info_blake3: nullable(DIGEST),
     server_info_size: nullable(COUNT),
     created_at: SECONDS,
@@ -148,7 +154,7 @@ export const MAIN_RULES: TableRules = {
     damage_message: nullable(FREE_TEXT),
     stale_since: nullable(SECONDS),
     deleted_at: nullable(SECONDS),
-    pinned: FLAG,
+    pinned: withSql(FLAG, 'DEFAULT 0'),
   },
   current_release: { ...RELEASE, since: SECONDS },
   announced_release: { ...RELEASE, current_at: SECONDS },
@@ -161,17 +167,22 @@ export const MAIN_RULES: TableRules = {
     found_by: oneOf(['server', 'verify', 'refresh', 'repair', 'sync', 'publish', 'boot']),
   },
   attestation_state: {
-    store_id: NAME,
+    store_id: withSql(NAME, 'PRIMARY KEY'),
     version: VERSION,
     payload_sha256: nullable(DIGEST),
     envelope: nullable(ENVELOPE),
     issued_at: nullable(SECONDS),
     expires_at: nullable(SECONDS),
-    reserved_version: VERSION,
+    reserved_version: withSql(VERSION, 'DEFAULT 0'),
   },
-  upstream_probe: { upstream_label: FREE_TEXT, ok: FLAG, message: FREE_TEXT, checked_at: SECONDS },
+  upstream_probe: {
+    upstream_label: withSql(FREE_TEXT, 'PRIMARY KEY'),
+    ok: FLAG,
+    message: FREE_TEXT,
+    checked_at: SECONDS,
+  },
   schedule: {
-    id: FREE_TEXT,
+    id: withSql(FREE_TEXT, 'PRIMARY KEY'),
     group: oneOf(SCHEDULE_GROUPS),
     origin: oneOf(SCHEDULE_ORIGINS),
     action: NAME,
@@ -188,23 +199,27 @@ export const MAIN_RULES: TableRules = {
     exhausted: FLAG,
   },
   release_event: {
-    event_id: POSITIVE,
+    event_id: withSql(POSITIVE, 'PRIMARY KEY AUTOINCREMENT'),
     ...RELEASE,
     snapshot_id: SNAPSHOT_ID,
     previous_release_id: nullable(RELEASE_ID),
     at: SECONDS,
-    delivered: FLAG,
+    delivered: withSql(FLAG, 'DEFAULT 0'),
   },
-  event_delivery: { event_id: POSITIVE, subscriber: NAME, task_id: nullable(NAME) },
+  event_delivery: {
+    event_id: withSql(POSITIVE, 'REFERENCES release_event (event_id) ON DELETE CASCADE'),
+    subscriber: NAME,
+    task_id: nullable(NAME),
+  },
   repair_attempt: {
-    subject: NAME,
+    subject: withSql(NAME, 'PRIMARY KEY'),
     attempts: POSITIVE,
     tried_at: SECONDS,
     next_at_ms: MILLISECONDS,
     problem: nullable(FREE_TEXT),
   },
   localized_rollback: {
-    task_id: NAME,
+    task_id: withSql(NAME, 'PRIMARY KEY'),
     from_release_id: RELEASE_ID,
     to_release_id: nullable(RELEASE_ID),
     reviewer: nullable(FREE_TEXT),
@@ -215,10 +230,15 @@ export const MAIN_RULES: TableRules = {
     reinstated_at: nullable(SECONDS),
     resumed_at: nullable(SECONDS),
   },
-  patched_container: { patch_key: DIGEST, blake3: DIGEST, size: COUNT, patched_at: SECONDS },
+  patched_container: {
+    patch_key: withSql(DIGEST, 'PRIMARY KEY'),
+    blake3: DIGEST,
+    size: COUNT,
+    patched_at: SECONDS,
+  },
   origin_attestation: {
     // The origin chooses both.
-    store_id: FREE_TEXT,
+    store_id: withSql(FREE_TEXT, 'PRIMARY KEY'),
     version: POSITIVE,
     payload_sha256: DIGEST,
     issued_at: SECONDS,
@@ -227,7 +247,7 @@ export const MAIN_RULES: TableRules = {
     accepted_order: POSITIVE,
   },
   origin_naming: { ...RELEASE, snapshot_id: SNAPSHOT_ID, key_id: NAME, named_at: SECONDS },
-};
+} satisfies TableRules;
 
 function hexadecimal(digits: number) {
   return textWith(

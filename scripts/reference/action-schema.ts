@@ -1,7 +1,7 @@
-import type { FieldChoice } from './action-definition.ts';
-import { actionDefinition, type ControlAction } from './actions.ts';
-import type { JsonSchema } from '../json/json-schema.ts';
-import { isControlSwitch, type ControlField } from './control-body.ts';
+import type { FieldChoice } from '../../src/contract/actions/action-definition.ts';
+import { actionDefinition, type ControlAction } from '../../src/contract/actions/actions.ts';
+import type { JsonSchema } from '../../src/contract/json/json-schema.ts';
+import { isControlSwitch, type ControlField } from '../../src/contract/actions/control-body.ts';
 
 /**
  * The JSON Schema of the body of one action: the control body, with the fields that the action requires and those that

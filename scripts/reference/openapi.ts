@@ -1,24 +1,27 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
-import { CONTROL_ACTIONS } from '../actions/actions.ts';
-import { renderComponents, type JsonSchema } from '../json/json-schema.ts';
-import { problem, type AnswerDefinition } from './operation-definition.ts';
-import { INTERFACE_VERSION, listOperations } from './operations.ts';
+import { CONTROL_ACTIONS } from '../../src/contract/actions/actions.ts';
+import type { JsonSchema } from '../../src/contract/json/json-schema.ts';
+import { renderComponents } from './openapi-components.ts';
+import { problem, type AnswerDefinition } from '../../src/contract/operations/operation-definition.ts';
+import { INTERFACE_VERSION, listOperations } from '../../src/contract/operations/operations.ts';
+import { UNREADY_EXAMPLE } from './example-answers.ts';
+import { exampleOf } from './examples.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
-import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../problems/problem-links.ts';
-import { ProblemSchema } from '../problems/problem-schema.ts';
-import { PROBLEMS, type ProblemCode } from '../problems/problems.ts';
-import { ControlBodySchema } from '../actions/control-body.ts';
-import { ManifestEntrySchema } from '../schemas/answers/distribution.ts';
-import { GlossaryTermSchema } from '../reports/report-glossary.ts';
-import { MemoryRecordSchema } from '../reports/report-memory.ts';
-import { ReleaseRowSchema } from '../schemas/answers/release-row.ts';
-import { ScheduleSchema } from '../reports/report-schedules.ts';
-import { TranslationTaskSchema } from '../reports/report-translation.ts';
-import { TaskSchema } from '../reports/report-daemon.ts';
-import { ReleaseSummarySchema } from '../schemas/answers/release.ts';
-import { VerdictSchema } from '../schemas/answers/verdict.ts';
-import { ANY_MEDIA_TYPE, JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../json/media-types.ts';
+import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../../src/contract/problems/problem-links.ts';
+import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
+import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
+import { ManifestEntrySchema } from '../../src/contract/schemas/answers/distribution.ts';
+import { GlossaryTermSchema } from '../../src/contract/reports/report-glossary.ts';
+import { MemoryRecordSchema } from '../../src/contract/reports/report-memory.ts';
+import { ReleaseRowSchema } from '../../src/contract/schemas/answers/release-row.ts';
+import { ScheduleSchema } from '../../src/contract/reports/report-schedules.ts';
+import { TranslationTaskSchema } from '../../src/contract/reports/report-translation.ts';
+import { TaskSchema } from '../../src/contract/reports/report-daemon.ts';
+import { ReleaseSummarySchema } from '../../src/contract/schemas/answers/release.ts';
+import { ReadinessAnswer, VerdictSchema } from '../../src/contract/schemas/answers/verdict.ts';
+import { ANY_MEDIA_TYPE, JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE } from '../../src/contract/json/media-types.ts';
 
 const TAGS = [
   { name: 'Health', description: 'Liveness and readiness.' },
@@ -160,15 +163,15 @@ function renderAnswer(answer: AnswerDefinition, operation: Operation, status: st
   return {
     description: answer.description,
     ...(headers === undefined ? {} : { headers }),
-    ...renderContent(answer),
+    ...renderContent(answer, status),
   };
 }
 
-function renderContent(answer: AnswerDefinition): Json {
+function renderContent(answer: AnswerDefinition, status = ''): Json {
   if (answer.kind === 'json') {
-    return {
-      content: { [JSON_MEDIA_TYPE]: { schema: reference(answer.name), example: answer.answer.example } },
-    };
+    const example =
+      answer.answer === ReadinessAnswer && status === '503' ? UNREADY_EXAMPLE : exampleOf(answer.answer);
+    return { content: { [JSON_MEDIA_TYPE]: { schema: reference(answer.name), example } } };
   }
   if (answer.kind === 'problem') {
     const examples = answer.codes.map((code) => [code, { value: problemExample(code) }]);

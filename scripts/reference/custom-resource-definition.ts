@@ -1,8 +1,16 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { JsonSchema } from '../json/json-schema.ts';
-import { ReleaseChannelSpecSchema, ReleaseChannelStatusSchema } from './release-channel.ts';
-import { API_GROUP, API_VERSION, RELEASE_CHANNEL_KIND, RELEASE_CHANNEL_PLURAL } from './resource-names.ts';
+import type { JsonSchema } from '../../src/contract/json/json-schema.ts';
+import {
+  ReleaseChannelSpecSchema,
+  ReleaseChannelStatusSchema,
+} from '../../src/contract/crd/release-channel.ts';
+import {
+  API_GROUP,
+  API_VERSION,
+  RELEASE_CHANNEL_KIND,
+  RELEASE_CHANNEL_PLURAL,
+} from '../../src/contract/crd/resource-names.ts';
 
 /** Longest name of an object: with namespace and purpose it must fit into the id of a schedule. */
 export const NAME_MAX = 50;
