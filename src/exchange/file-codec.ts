@@ -44,18 +44,3 @@ export async function* writeEntries<Entry>(
   }
   yield writer.end();
 }
-
-/** The format of a file: the one that is given, else the one that the file's name ends with; `null` for neither. */
-export function formatOfFile<Format extends string>(
-  name: string,
-  given: string | undefined,
-  formats: readonly Format[],
-): Format | null {
-  return formats.find((format) => format === (given ?? endingOf(name))) ?? null;
-}
-
-/** The ending of the name of a file in lower case, without its dot; empty without one. */
-export function endingOf(name: string): string {
-  const dot = name.lastIndexOf('.');
-  return dot === -1 ? '' : name.slice(dot + 1).toLowerCase();
-}

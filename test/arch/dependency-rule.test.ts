@@ -39,6 +39,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 /** Pure modules that the browser loads, so that it reads texts and files as the other programs do. */
 const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/contract/formats/csv/read-rows.ts',
+  'src/contract/formats/exchange-formats.ts',
   'src/contract/formats/glossary/term-import.ts',
   'src/contract/formats/glossary/term-table.ts',
   'src/contract/formats/text-encoding.ts',

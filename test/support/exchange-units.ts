@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { UNIT_FORMATS, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
+import { formatNames, type FormatName } from '../../src/contract/formats/exchange-formats.ts';
+import { UNIT_FORMATS } from '../../src/exchange/units/unit-formats.ts';
 import {
   UNIT_STATES,
   type ReadResult,
@@ -7,7 +8,7 @@ import {
   type UnitRecord,
 } from '../../src/exchange/units/unit-record.ts';
 
-export const UNIT_FORMAT_NAMES = Object.keys(UNIT_FORMATS) as UnitFormatName[];
+export const UNIT_FORMAT_NAMES = formatNames('units');
 
 export const LANGUAGES: UnitLanguages = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 
@@ -64,7 +65,7 @@ function textOf(parts: readonly string[]): fc.Arbitrary<string> {
 }
 
 /** Records that a format gives back as they are. */
-export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> {
+export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecord[]> {
   const isXml = format.startsWith('xliff');
   const text = isXml
     ? textOf(['\0', '\u0003', '\ud800', '\uffff'])
@@ -109,7 +110,7 @@ function asXliff(record: UnitRecord): UnitRecord {
 }
 
 /** A file of units. @throws when one is refused */
-export function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): Buffer {
+export function fileOf(format: FormatName<'units'>, records: readonly UnitRecord[]): Buffer {
   const writer = UNIT_FORMATS[format].createWriter(LANGUAGES);
   return Buffer.from(
     [writer.begin(), ...records.map((record) => writer.write(record)), writer.end()].join(''),
@@ -117,7 +118,7 @@ export function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): 
 }
 
 /** Reads a file in pieces of a size. */
-export function readFile(format: UnitFormatName, bytes: Uint8Array, pieceBytes = 1000): ReadResult[] {
+export function readFile(format: FormatName<'units'>, bytes: Uint8Array, pieceBytes = 1000): ReadResult[] {
   const reader = UNIT_FORMATS[format].createReader();
   const results: ReadResult[] = [];
   for (let at = 0; at < bytes.length; at += pieceBytes) {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json-values.ts';
-import { endingOf } from '../file-codec.ts';
+import type { FormatName } from '../../contract/formats/exchange-formats.ts';
 import type { ReadResult, UnitLanguages, UnitReader, UnitWriter, UnitRecord } from './unit-record.ts';
 import { createXliffReader } from './xliff/read-xliff.ts';
 import { createXliffOneWriter, createXliffTwoWriter } from './xliff/write-xliff.ts';
@@ -8,32 +8,17 @@ import { readUnit } from './read-unit.ts';
 import { createTableReader, tableHead, tableRow } from '../csv/table-file.ts';
 
 interface UnitFormat {
-  readonly extension: string;
   readonly createReader: () => UnitReader;
   readonly createWriter: (languages: UnitLanguages) => UnitWriter;
 }
 
+/** The readers and writers of units. */
 export const UNIT_FORMATS = {
-  'xliff-2.1': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffTwoWriter },
-  'xliff-1.2': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffOneWriter },
-  csv: { extension: 'csv', createReader: createCsvReader, createWriter: createCsvWriter },
-  jsonl: { extension: 'jsonl', createReader: createJsonlReader, createWriter: createJsonlWriter },
-} as const satisfies Record<string, UnitFormat>;
-
-export type UnitFormatName = keyof typeof UNIT_FORMATS;
-
-/** XLIFF is written as 1.2, which most programs read; its reader takes both versions. */
-const BY_ENDING: ReadonlyMap<string, UnitFormatName> = new Map([
-  ['xlf', 'xliff-1.2'],
-  ['xliff', 'xliff-1.2'],
-  ['csv', 'csv'],
-  ['jsonl', 'jsonl'],
-]);
-
-/** The format that the ending of a file's name says; `null` for another ending. */
-export function unitFormatOfName(name: string): UnitFormatName | null {
-  return BY_ENDING.get(endingOf(name)) ?? null;
-}
+  'xliff-2.1': { createReader: createXliffReader, createWriter: createXliffTwoWriter },
+  'xliff-1.2': { createReader: createXliffReader, createWriter: createXliffOneWriter },
+  csv: { createReader: createCsvReader, createWriter: createCsvWriter },
+  jsonl: { createReader: createJsonlReader, createWriter: createJsonlWriter },
+} as const satisfies Record<FormatName<'units'>, UnitFormat>;
 
 /**
  * Reads the units of a file one by one. A file that is refused later gave units before: use them only after the end.
@@ -41,7 +26,7 @@ export function unitFormatOfName(name: string): UnitFormatName | null {
  * @throws ExchangeFileError with line and reason
  */
 export async function* readUnits(
-  format: UnitFormatName,
+  format: FormatName<'units'>,
   file: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ReadResult> {
   const reader = UNIT_FORMATS[format].createReader();

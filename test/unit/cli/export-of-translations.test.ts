@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CTL_EXITS } from '../../../src/cli/ctl/ctl-exits.ts';
-import type { UnitFormatName } from '../../../src/exchange/units/unit-formats.ts';
+import type { FormatName } from '../../../src/contract/formats/exchange-formats.ts';
 import { readFile as readUnits, UNIT_FORMAT_NAMES } from '../../support/exchange-units.ts';
 import {
   fakeTaskId,
@@ -18,7 +18,7 @@ async function pathOf(name: string): Promise<string> {
   return join(await temporaryDirectory(), name);
 }
 
-async function unitsOf(path: string, format: UnitFormatName) {
+async function unitsOf(path: string, format: FormatName<'units'>) {
   return readUnits(format, await readFile(path)).map((result) =>
     result.kind === 'unit' ? result.unit : result,
   );

@@ -426,7 +426,7 @@ describe('slipway ctl translations import', () => {
     for (const [argv, code, message] of [
       [[broken], CTL_EXITS.failed, 'syntax_invalid'],
       [[join(folder, 'none.csv')], CTL_EXITS.usage, 'cannot read'],
-      [[join(folder, 'x.docx')], CTL_EXITS.usage, 'the name says no format'],
+      [[join(folder, 'x.docx')], CTL_EXITS.usage, 'the format is unknown'],
       [[good, '--format', 'word'], CTL_EXITS.usage, '--format word: must be one of xliff-2.1'],
       [[good, '--status', 'proofread'], CTL_EXITS.usage, 'must be in_progress or translated'],
     ] as const) {

@@ -2,7 +2,8 @@ import type { ReportedTerm } from '../../../src/contract/formats/glossary/term-i
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
-import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../../src/exchange/glossary/term-formats.ts';
+import { formatNames } from '../../../src/contract/formats/exchange-formats.ts';
+import { TERM_FORMATS } from '../../../src/exchange/glossary/term-formats.ts';
 import {
   readTermFile,
   TERM_PAIR,
@@ -39,7 +40,7 @@ function refusal(format: 'tbx' | 'csv', file: string | Uint8Array): unknown {
   }
 }
 
-describe.each(TERM_FORMAT_NAMES)('terms as %s', (format) => {
+describe.each(formatNames('terms'))('terms as %s', (format) => {
   it('come back as they were written, in any pieces', () => {
     expect(termsOf(readTermFile(format, termFile(format, [writtenTerm()])))).toEqual([readOf(writtenTerm())]);
     fc.assert(

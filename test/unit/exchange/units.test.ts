@@ -3,13 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../demo/game/seeded-random.ts';
 import { withGuard, withoutGuard } from '../../../src/contract/formats/csv/spreadsheet-guard.ts';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
-import { endingOf, writeEntries } from '../../../src/exchange/file-codec.ts';
 import {
-  readUnits,
-  UNIT_FORMATS,
-  unitFormatOfName,
-  type UnitFormatName,
-} from '../../../src/exchange/units/unit-formats.ts';
+  endingChoice,
+  endingOf,
+  formatChoice,
+  formatOfFile,
+  type FormatName,
+} from '../../../src/contract/formats/exchange-formats.ts';
+import { writeEntries } from '../../../src/exchange/file-codec.ts';
+import { readUnits, UNIT_FORMATS } from '../../../src/exchange/units/unit-formats.ts';
 import type { ReadUnit } from '../../../src/exchange/units/unit-record.ts';
 import {
   fileOf,
@@ -35,7 +37,7 @@ describe('the ending of a file', () => {
     });
   });
 
-  describe('unitFormatOfName', () => {
+  describe('formatOfFile', () => {
     it.each([
       ['units.xlf', 'xliff-1.2'],
       ['units.XLIFF', 'xliff-1.2'],
@@ -44,26 +46,38 @@ describe('the ending of a file', () => {
       ['units.txt', null],
       ['jsonl', null],
     ])('of %s is %s', (name, format) => {
-      expect(unitFormatOfName(name)).toBe(format);
+      expect(formatOfFile('units', name)).toBe(format);
+    });
+
+    it('prefers the format that is given', () => {
+      expect(formatOfFile('units', 'units.csv', 'xliff-2.1')).toBe('xliff-2.1');
+      expect(formatOfFile('units', 'units.csv', 'tmx')).toBeNull();
+    });
+  });
+
+  describe('the formats as a choice', () => {
+    it('are told in a sentence', () => {
+      expect(formatChoice('terms')).toBe('TBX or CSV');
+      expect(endingChoice('memory')).toBe('.tmx or .jsonl');
     });
   });
 });
 
 /** The units of a file in which every unit can be used. */
-function unitsOf(format: UnitFormatName, file: string | Uint8Array, pieceBytes?: number): ReadUnit[] {
+function unitsOf(format: FormatName<'units'>, file: string | Uint8Array, pieceBytes?: number): ReadUnit[] {
   return readFile(format, typeof file === 'string' ? Buffer.from(file) : file, pieceBytes).map((result) => {
     if (result.kind !== 'unit') throw new Error(result.message);
     return result.unit;
   });
 }
 
-function problemsOf(format: UnitFormatName, file: string): unknown[] {
+function problemsOf(format: FormatName<'units'>, file: string): unknown[] {
   return readFile(format, Buffer.from(file)).map((result) =>
     result.kind === 'problem' ? [result.line, result.unit_id, result.reason] : 'unit',
   );
 }
 
-function refusal(format: UnitFormatName, file: string | Uint8Array): string {
+function refusal(format: FormatName<'units'>, file: string | Uint8Array): string {
   try {
     unitsOf(format, file);
   } catch (error) {

@@ -6,10 +6,10 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
+import { fileFormat } from '../exchange/exchange-options.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
 import { patientReads } from './patient-reads.ts';
-import { unitFormatOf } from './unit-file.ts';
 import { unitQueryOf } from './unit-query.ts';
 
 const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
@@ -18,7 +18,7 @@ const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
 export async function runExport(context: CtlContext): Promise<CtlExit> {
   const { args, words } = context;
   const [path = ''] = words;
-  const format = unitFormatOf(path, args);
+  const format = fileFormat(path, args, 'units');
   const states = statesOf(textOption(args, 'state'));
   const { taskId, query } = await unitQueryOf(context);
   const hints = await hintsOf(context);

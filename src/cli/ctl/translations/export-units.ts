@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import type { FormatName } from '../../../contract/formats/exchange-formats.ts';
 import { writeEntries } from '../../../exchange/file-codec.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { UNIT_FORMATS } from '../../../exchange/units/unit-formats.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -14,7 +15,7 @@ import { eachTask, unitPages, withOneIndex, type UnitPage } from './service-page
 
 interface ExportOptions extends ExportChoice {
   readonly path: string;
-  readonly format: UnitFormatName;
+  readonly format: FormatName<'units'>;
   /** Filters of the text-units report. */
   readonly query: Readonly<Record<string, string>>;
   readonly replaces: boolean;

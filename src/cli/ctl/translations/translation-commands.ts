@@ -1,9 +1,7 @@
 import type { CtlCommand } from '../ctl-context.ts';
+import { formatText } from '../exchange/exchange-options.ts';
 
-const FORMAT_TEXT = [
-  '--format NAME',
-  'xliff-1.2, xliff-2.1, csv or jsonl; default by the name: .xlf and .xliff are XLIFF 1.2, .csv, .jsonl',
-] as const;
+const FORMAT_TEXT = formatText('units');
 const REPORT_TEXT = (what: string): readonly [string, string] => [
   '--report FILE',
   `writes ${what} to this file, one JSON object a line`,

@@ -1,8 +1,9 @@
+import { EXCHANGE_FORMATS, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { writeEntries } from '../../../exchange/file-codec.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { UNIT_FORMATS } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
 import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
@@ -162,8 +163,8 @@ function recordOf(unit: IndexedUnit, target: ExportedTarget): UnitRecord {
 }
 
 /** The name of the file: one for each release, language and format, so that a later export replaces an earlier one. */
-function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: UnitFormatName): string {
-  const { extension } = UNIT_FORMATS[format];
+function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: FormatName<'units'>): string {
+  const [extension] = EXCHANGE_FORMATS.units[format].endings;
   const kind = extension === format ? '' : `.${format}`;
   return `handoff/${releaseId}.${targetLanguage}${kind}.${extension}`;
 }

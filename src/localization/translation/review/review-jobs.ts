@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { word } from '../../../contract/actions/field-schemas.ts';
+import { formatNames } from '../../../contract/formats/exchange-formats.ts';
 import { WORKER_ARGUMENTS as EVALUATION_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import type { JobDefinition } from '../../../engine/tasks/job.ts';
 
 const MAX_NAME = 4096;
 /** Tasks that a batch checks without `max_tasks`. */
 const DEFAULT_TASKS = 100;
-
-const FORMAT_NAMES = Object.keys(UNIT_FORMATS) as [UnitFormatName, ...UnitFormatName[]];
 
 /** States that an export can select. */
 const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
@@ -21,10 +20,7 @@ export const HANDOFF_EXPORT_JOB = {
   scope: 'operate',
   groups: ['i18n'],
   arguments: z.strictObject({
-    format: z
-      .enum(FORMAT_NAMES, { error: `must be one of ${FORMAT_NAMES.join(', ')}` })
-      .default('xliff-1.2')
-      .describe('Format of the file.'),
+    format: word(formatNames('units')).default('xliff-1.2').describe('Format of the file.'),
     states: z
       .string()
       .max(200)

@@ -1,5 +1,6 @@
+import { formatOfFile, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
-import { readUnits, unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { readUnits } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { ImportCopy } from '../../../engine/exchange/import-copy.ts';
 import type { ImportReport } from '../../../engine/exchange/import-report.ts';
@@ -76,7 +77,7 @@ export async function stageFile(
   { reviewId, report }: { readonly reviewId: string; readonly report: ImportReport<LineOutcome> },
 ): Promise<{ readonly units: number; readonly hasRefused: boolean }> {
   const staging: Staging = { thread, unitsAfter, reviewId, report, signal, lost: [], hasRefused: false };
-  const format = await formatOfFile(file, copy.read());
+  const format = await formatOfUnits(file, copy.read());
   let units = 0;
   let batch: FileUnit[] = [];
   for await (const result of readUnits(format, copy.read())) {
@@ -103,8 +104,8 @@ export async function stageFile(
 }
 
 /** The format of a file of units: by the ending of its name, else by its first character. */
-async function formatOfFile(name: string, content: AsyncIterable<Uint8Array>): Promise<UnitFormatName> {
-  const known = unitFormatOfName(name);
+async function formatOfUnits(name: string, content: AsyncIterable<Uint8Array>): Promise<FormatName<'units'>> {
+  const known = formatOfFile('units', name);
   if (known !== null) return known;
   let start = '';
   for await (const bytes of content) {
