@@ -1,8 +1,4 @@
-import {
-  EXCHANGE_FORMATS,
-  formatNames,
-  type ExchangedKind,
-} from '../../src/contract/formats/exchange-formats.ts';
+import { EXCHANGE_FORMATS, type ExchangedKind } from '../../src/contract/formats/exchange-formats.ts';
 import { table } from './markdown.ts';
 
 const KINDS: Readonly<Record<ExchangedKind, readonly [title: string, guide: string]>> = {
@@ -33,7 +29,7 @@ function formatTable(kind: ExchangedKind): string {
   const rows = Object.entries(EXCHANGE_FORMATS[kind]).map(([name, { title, endings, use, carries }]) => [
     `\`${name}\``,
     title,
-    endings.map((ending) => `\`.${ending}\``).join(', '),
+    endings.map((ending: string) => `\`.${ending}\``).join(', '),
     use,
     carries,
   ]);

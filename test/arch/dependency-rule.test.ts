@@ -13,7 +13,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   formats: ['domain', 'platform'],
   attestation: ['domain', 'contract', 'platform'],
   snapshot: ['domain', 'contract', 'platform'],
-  exchange: ['domain', 'contract'],
+  exchange: ['domain', 'contract', 'formats'],
   mirror: ['domain', 'contract', 'platform', 'attestation', 'snapshot'],
   upstream: ['domain', 'contract', 'platform', 'formats', 'attestation', 'mirror'],
   engine: ['domain', 'contract', 'platform', 'snapshot', 'exchange'],

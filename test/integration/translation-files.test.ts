@@ -28,7 +28,7 @@ describe.skipIf(!hasXliffSchemas)('the schemas of the standards', () => {
   it.each(FORMATS)('accept %s with every kind of unit, and no unit', async (format) => {
     const path = join(await temporaryDirectory(), 'units.xlf');
     for (const records of [units(format), []]) {
-      writeFileSync(path, fileOf(format, records));
+      writeFileSync(path, await fileOf(format, records));
       await validateXliff(format, path);
     }
   });
@@ -43,7 +43,7 @@ describe.skipIf(program === null)('translate-toolkit', () => {
     const records = units(format).filter(
       (unit) => isXmlText(unit.source_text) && isXmlText(unit.target_text ?? ''),
     );
-    writeFileSync(path, fileOf(format, records));
+    writeFileSync(path, await fileOf(format, records));
     const found = JSON.parse(run('read', path)) as [string, string, string | null][];
     expect(found.map(([, source, target]) => [source, target ?? ''])).toEqual(
       records.map(({ source_text, target_text }) => [source_text, target_text ?? '']),
@@ -58,9 +58,9 @@ describe.skipIf(program === null)('translate-toolkit', () => {
       sampleUnit({ target_text: null, state: 'untranslated' }),
       sampleUnit({ unit_id: 'tu1_b', target_text: '旧', state: 'proofread', note: '注' }),
     ];
-    writeFileSync(path, fileOf(format, records));
+    writeFileSync(path, await fileOf(format, records));
     run('fill', path, filled);
-    const found = readFile(format, readFileSync(filled)).map((result) =>
+    const found = (await readFile(format, readFileSync(filled))).map((result) =>
       result.kind === 'unit' ? result.unit : result,
     );
     expect(found).toEqual([

@@ -25,6 +25,19 @@ export const EXCHANGE_FORMATS = {
       use: 'programs that read the newer standard',
       carries: 'every text; a character that XML cannot carry is a `<cp>`',
     },
+    xlsx: {
+      title: 'XLSX',
+      endings: ['xlsx', 'xlsm'],
+      use: 'Excel, LibreOffice, Google Sheets',
+      carries:
+        'texts of at most 32,767 characters, without NUL and lone surrogates; an empty cell is a missing text',
+    },
+    po: {
+      title: 'PO',
+      endings: ['po', 'pot'],
+      use: 'Poedit, Weblate, translate-toolkit',
+      carries: 'every text without NUL and lone surrogates; an empty text is a missing one',
+    },
     csv: {
       title: 'CSV',
       endings: ['csv'],
@@ -57,6 +70,9 @@ export const EXCHANGE_FORMATS = {
     jsonl: { title: 'JSON lines', endings: ['jsonl'], use: 'scripts', carries: 'every text' },
   },
 } as const satisfies Record<string, Record<string, ExchangeFormat>>;
+
+/** Formats of units that can carry a copy of the source in place of a missing target. */
+export const COPYING_FORMATS: readonly FormatName<'units'>[] = ['xliff-1.2', 'xliff-2.1'];
 
 /** What files of exchange hold. */
 export type ExchangedKind = keyof typeof EXCHANGE_FORMATS;

@@ -19,7 +19,7 @@ async function pathOf(name: string): Promise<string> {
 }
 
 async function unitsOf(path: string, format: FormatName<'units'>) {
-  return readUnits(format, await readFile(path)).map((result) =>
+  return (await readUnits(format, await readFile(path))).map((result) =>
     result.kind === 'unit' ? result.unit : result,
   );
 }

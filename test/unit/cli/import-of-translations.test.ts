@@ -420,14 +420,14 @@ describe('slipway ctl translations import', () => {
     const service = fakeTranslations([]);
     const folder = await temporaryDirectory();
     const broken = join(folder, 'broken.xlf');
-    const whole = fileOf('xliff-1.2', [sampleUnit()]);
+    const whole = await fileOf('xliff-1.2', [sampleUnit()]);
     await writeFile(broken, whole.subarray(0, whole.length - 20));
     const good = await jsonl(row('u1'));
     for (const [argv, code, message] of [
       [[broken], CTL_EXITS.failed, 'syntax_invalid'],
       [[join(folder, 'none.csv')], CTL_EXITS.usage, 'cannot read'],
       [[join(folder, 'x.docx')], CTL_EXITS.usage, 'the format is unknown'],
-      [[good, '--format', 'word'], CTL_EXITS.usage, '--format word: must be one of xliff-2.1'],
+      [[good, '--format', 'word'], CTL_EXITS.usage, '--format word: must be one of xliff-1.2'],
       [[good, '--status', 'proofread'], CTL_EXITS.usage, 'must be in_progress or translated'],
     ] as const) {
       const run = await service.run('translations', 'import', ...argv);

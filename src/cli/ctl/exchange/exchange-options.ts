@@ -18,8 +18,13 @@ export function fileFormat<Kind extends ExchangedKind>(
   args: CtlArguments,
   kind: Kind,
 ): FormatName<Kind> {
-  const format = formatOfFile(kind, path, textOption(args, 'format'));
+  const given = textOption(args, 'format');
+  const format = formatOfFile(kind, path, given);
   if (format !== null) return format;
+  if (given !== undefined) {
+    const names = formatNames(kind).join(', ');
+    throw new CtlFailure(CTL_EXITS.usage, `--format ${given}: must be one of ${names}`);
+  }
   throw new CtlFailure(
     CTL_EXITS.usage,
     `${path}: the format is unknown; end the name with ${endingChoice(kind)}, or give --format`,

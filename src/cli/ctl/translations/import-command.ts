@@ -1,6 +1,7 @@
 import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
+import { printable } from '../../../platform/terminal/text-table.ts';
 import { textOption } from '../ctl-options.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
@@ -61,6 +62,7 @@ function summaryOf(
     release_id: releaseId,
     dry_run: isTrial,
     units: outcomes.length,
+    notices: file.notices,
     outcomes: countOutcomes(outcomes),
     calls,
     finished_tasks: finished,
@@ -80,6 +82,7 @@ function renderImport(
   const counts = Object.entries(countOutcomes(outcomes));
   const lines = [
     `${countText(outcomes.length, 'unit')} in ${file.path}`,
+    ...file.notices.map((notice) => `note: ${printable(notice)}`),
     ...counts.map(([name, units]) => `  ${units} ${name}: ${OUTCOMES[name as Outcome].text}`),
     ...unfinished.slice(0, SHOWN_TASKS).map((reason) => `not complete: ${reason}`),
   ];

@@ -11,7 +11,8 @@ const REPORT_TEXT = (what: string): readonly [string, string] => [
 export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations export',
-    synopsis: 'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--no-hints] [--force]',
+    synopsis:
+      'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--copy-source yes|no] [--no-hints] [--force]',
     summary: 'writes text units and their translations to a file for translators',
     words: [1, 1],
     optionTexts: [
@@ -22,6 +23,10 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ],
       ['--state NAMES', 'writes only units in these states, for example untranslated,stale'],
       FORMAT_TEXT,
+      [
+        '--copy-source yes|no',
+        'writes a missing target as a copy of its source, which no import takes for a translation; for XLIFF, default yes for XLIFF 1.2, as OmegaT shows no unit without a target',
+      ],
       ['--no-hints', 'does not ask the Glossary about every unit; faster'],
       ['--force', 'replaces a file that exists'],
     ],

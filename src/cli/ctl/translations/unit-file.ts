@@ -1,4 +1,4 @@
-import { UNIT_FORMATS } from '../../../exchange/units/unit-formats.ts';
+import { createUnitReader } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import type { CtlArguments } from '../ctl-options.ts';
 import { fileFormat } from '../exchange/exchange-options.ts';
@@ -11,6 +11,8 @@ export interface UnitFile {
   readonly sha256: string;
   readonly languages: Partial<UnitLanguages>;
   readonly results: readonly ReadResult[];
+  /** What was left out of the file. */
+  readonly notices: readonly string[];
 }
 
 const BOUNDS = {
@@ -23,7 +25,7 @@ const BOUNDS = {
 /** Reads a file of units to its end. @throws CtlFailure for a file that cannot be read, is refused, or is beyond the bounds */
 export async function readUnitFile(path: string, args: CtlArguments): Promise<UnitFile> {
   const format = fileFormat(path, args, 'units');
-  const reader = UNIT_FORMATS[format].createReader();
+  const reader = createUnitReader(format);
   const { items, sha256 } = await readLocalFile(path, reader, BOUNDS);
-  return { path, sha256, languages: reader.languages(), results: items };
+  return { path, sha256, languages: reader.languages(), results: items, notices: reader.notices?.() ?? [] };
 }

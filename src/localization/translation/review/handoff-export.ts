@@ -2,8 +2,7 @@ import { EXCHANGE_FORMATS, type FormatName } from '../../../contract/formats/exc
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
-import { writeEntries } from '../../../exchange/file-codec.ts';
-import { UNIT_FORMATS } from '../../../exchange/units/unit-formats.ts';
+import { writeUnits } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
 import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
@@ -78,8 +77,12 @@ async function exportOnce(
   const refused: { unit_id: string; message: string }[] = [];
   let refusedCount = 0;
   let units = 0;
-  const writer = UNIT_FORMATS[args.format].createWriter({ sourceLanguage, targetLanguage });
-  const parts = writeEntries(writer, recordsOf(ports, context, exported), {
+  const written = {
+    format: args.format,
+    languages: { sourceLanguage, targetLanguage },
+    copiesSource: args.copy_source,
+  };
+  const parts = writeUnits(written, recordsOf(ports, context, exported), {
     written: () => {
       units += 1;
     },
