@@ -55,6 +55,25 @@ describe('slipway ctl translations export', () => {
     },
   );
 
+  it('copies the sources of missing targets where the format can carry it', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: '先生' })]);
+    const path = await pathOf('work.xlf');
+    const copiesOf = async (...options: readonly string[]): Promise<number> => {
+      await service.run('translations', 'export', path, '--force', '--no-hints', ...options);
+      return (await readFile(path, 'utf8')).split('先生').length - 2;
+    };
+    expect(await copiesOf()).toBe(1);
+    expect(await copiesOf('--copy-source', 'no')).toBe(0);
+    expect(await copiesOf('--format', 'xliff-2.1', '--copy-source', 'yes')).toBe(1);
+    for (const [options, message] of [
+      [['--copy-source', 'maybe'], 'must be yes or no'],
+      [['--format', 'po', '--copy-source', 'yes'], '--copy-source yes is only for xliff-1.2 and xliff-2.1'],
+    ] as const) {
+      const run = await service.run('translations', 'export', path, '--force', ...options);
+      expect(run).toMatchObject({ code: CTL_EXITS.usage, err: expect.stringContaining(message) as string });
+    }
+  });
+
   it('tells the translator why a reviewer has returned the task', async () => {
     const service = fakeTranslations([fakeUnit('u1')]);
     service.taskReason = 'the tone is too formal';

@@ -12,6 +12,7 @@ import {
   type FakeTranslations,
 } from '../../support/fake-translations.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { packedWorkbook, relationship, workbookParts } from '../../support/workbook-parts.ts';
 
 type Row = Record<string, unknown>;
 
@@ -414,6 +415,25 @@ describe('slipway ctl translations import', () => {
       code: CTL_EXITS.failed,
       err: expect.stringContaining('changed 10 times') as string,
     });
+  });
+
+  it('says what it leaves out of a workbook, and takes its other sheets', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: '先生' })]);
+    const path = join(await temporaryDirectory(), 'work.xlsm');
+    const cells = (at: number, ...texts: readonly string[]): string =>
+      `<row r="${at}">${texts.map((text) => `<c t="str"><v>${text}</v></c>`).join('')}</row>`;
+    const parts = workbookParts({
+      sheets: [cells(1, 'notes'), cells(1, 'id', 'source', 'target') + cells(2, 'u1', '先生', '老师')],
+      related: relationship('m', 'vbaProject', 'vbaProject.bin'),
+    });
+    await writeFile(path, await packedWorkbook(parts));
+    const run = await service.run('translations', 'import', path);
+    expect(run).toMatchObject({ code: CTL_EXITS.ok });
+    expect(run.out).toContain('note: the macros of the workbook were left out\n');
+    expect(run.out).toContain(
+      'note: left out, because their first row does not name the columns: the sheets "Sheet 1"',
+    );
+    expect(run.out).toContain('1 stored');
   });
 
   it('refuses a file that is damaged, missing or of no known format, and bad options', async () => {

@@ -310,6 +310,36 @@ describe('files of units', () => {
       ]);
     });
 
+    it('1.2 is translated by a program that shows targets alone, as OmegaT 3.6 does', async () => {
+      const units = [
+        sampleUnit({ unit_id: 'tu1_a', source_text: 'おはよう', target_text: null, state: 'untranslated' }),
+        sampleUnit({ unit_id: 'tu1_b', source_text: '先生', target_text: null, state: 'untranslated' }),
+        sampleUnit({ unit_id: 'tu1_c', source_text: '敵', target_text: null, state: 'stale' }),
+        sampleUnit({ unit_id: 'tu1_d', source_text: '剣', target_text: '剑', state: 'proofread' }),
+      ];
+      // It translates the contents of targets, leaves their states, and shows nothing of an empty one.
+      const memory = new Map([
+        ['おはよう', '早上好'],
+        ['敵', '敌人'],
+      ]);
+      const shown: string[] = [];
+      const file = (await fileOf('xliff-1.2', units)).toString();
+      const translated = file.replaceAll(
+        /(<target[^>]*>)([^<]+)(?=<)/g,
+        (_match, tag: string, text: string) => {
+          shown.push(text);
+          return tag + (memory.get(text) ?? text);
+        },
+      );
+      expect(shown).toEqual(['おはよう', '先生', '敵', '剑']);
+      expect((await unitsOf('xliff-1.2', translated)).map((unit) => unit.target_text)).toEqual([
+        '早上好',
+        null,
+        '敌人',
+        '剑',
+      ]);
+    });
+
     it('1.1 is read as 1.2 is', async () => {
       const file = one(
         '<trans-unit id="1"><source>a</source><target state="signed-off">b</target></trans-unit>',
@@ -467,6 +497,72 @@ describe('files of units', () => {
         [5, '3', 'value_invalid'],
         'unit',
       ]);
+    });
+  });
+
+  describe('a catalog of gettext', () => {
+    it.each([
+      ['msgid "a"\nmsgstr "b"\n', [null, 'b', 'translated', null]],
+      [
+        '# mine\n# too\n#, c-format, fuzzy\nmsgctxt "1"\r\nmsgid "a"\r\nmsgstr "" "b"'.replace(
+          '"" "',
+          '""\n"',
+        ),
+        ['1', 'b', 'draft', 'mine\ntoo'],
+      ],
+      [
+        '#~ msgid "x"\n#~ msgstr "y"\n\n#| msgid "old"\nmsgid "a"\nmsgstr ""\n\n#~ msgid "z"\n',
+        [null, null, 'untranslated', null],
+      ],
+      ['msgid "a"\nmsgstr "\\303\\251\\n\\x41\\q"\n', [null, 'é\nAq', 'translated', null]],
+      ['#. x-slipway {"state":"draft"}\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'proofread', null]],
+      ['#. x-slipway {"state":"published"}\n#, fuzzy\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'draft', null]],
+      ['#. x-slipway {"state":"stale"}\nmsgid "a"\nmsgstr ""\n', [null, null, 'stale', null]],
+      ['#. x-slipway {"state":\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'translated', null]],
+    ])('is read as other programs write it: %j', async (file, expected) => {
+      const found = await unitsOf('po', file, 5);
+      expect(
+        found.map(({ unit_id, target_text, state, note }) => [unit_id, target_text, state, note]),
+      ).toEqual([expected]);
+      expect(found[0]?.source_text).toBe('a');
+    });
+
+    it('has the encoding and the languages that its header declares', async () => {
+      const header =
+        'msgid ""\nmsgstr ""\n"Language: zh_Hans\\n"\n"X-Source-Language: ja\\n"\n"Content-Type: text/plain; charset=Shift_JIS\\n"\n\nmsgid "';
+      const file = Buffer.concat([Buffer.from(header), Buffer.of(0x8a, 0xbf), Buffer.from('"\nmsgstr ""\n')]);
+      for (const pieceBytes of [1, 1000])
+        expect((await unitsOf('po', file, pieceBytes))[0]?.source_text).toBe('漢');
+      expect(await refusal('po', file.toString('latin1').replace('Shift_JIS', 'x-none'))).toMatch(
+        /^encoding_invalid: line 1: .*"x-none"/,
+      );
+      const template = header.replace('Shift_JIS', 'CHARSET');
+      expect((await unitsOf('po', `${template}é"\nmsgstr ""\n`))[0]?.source_text).toBe('é');
+    });
+
+    it('names the messages that it cannot use', async () => {
+      const plural = 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] "c"\nmsgstr[1] "d"\n';
+      expect(await problemsOf('po', `msgid "x"\nmsgstr "y"\n\nmsgctxt "7"\n${plural}`)).toEqual([
+        'unit',
+        [4, '7', 'value_invalid'],
+      ]);
+    });
+
+    it.each([
+      ['', /^structure_invalid: line 1: the file has no message/],
+      ['msgid "a"\n', /^structure_invalid: line 2: a message has no msgstr; the file may be cut off/],
+      [
+        'msgid "a"\n\n# next\nmsgstr "b"\nmsgstr "c"\n',
+        /^structure_invalid: line 5: the message has msgstr twice/,
+      ],
+      ['msgid "a\n', /^syntax_invalid: line 1: a string is not closed/],
+      ['msgid "a" b\n', /^syntax_invalid: line 1: a string is not closed, or continues/],
+      ['\n"a"\n', /^syntax_invalid: line 2: there is no keyword/],
+      ['source,target\n', /^syntax_invalid: line 1: there is no keyword/],
+      ['msgid "\\377"\nmsgstr ""\n', /^encoding_invalid: line 1: the bytes of an escape/],
+      [`msgid "${'x'.repeat(2 ** 20 + 1)}"\n`, /^limit_exceeded: line 1: a text has more than 1048576/],
+    ])('is refused with line and reason', async (file, expected) => {
+      expect(await refusal('po', file)).toMatch(expected);
     });
   });
 

@@ -10,53 +10,18 @@ import { openZip } from '../../../src/formats/zip/open-zip.ts';
 import { fileOf, readFile, sampleUnit } from '../../support/exchange-units.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
+import {
+  packedWorkbook,
+  relationship,
+  workbookParts,
+  type WorkbookParts,
+} from '../../support/workbook-parts.ts';
 
-const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const HEAD = '<row r="1"><c r="A1" t="str"><v>source</v></c><c r="B1" t="str"><v>target</v></c></row>';
 
-interface Parts {
-  /** The rows of each sheet. */
-  readonly sheets: readonly string[];
-  readonly texts?: string;
-  readonly styles?: string;
-  readonly properties?: string;
-  /** More relationships of the workbook. */
-  readonly related?: string;
-  readonly others?: Readonly<Record<string, string>>;
-}
-
-function relationship(id: string, type: string, target: string): string {
-  return `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
-}
-
-/** The parts of a workbook as a spreadsheet writes them. */
-function partsOf({ sheets, texts = '', styles = '', properties = '', related = '', others = {} }: Parts) {
-  const ids = sheets.map((_, at) => `s${at + 1}`);
-  const links = ids.map((id, at) => relationship(id, 'worksheet', `worksheets/sheet${at + 1}.xml`));
-  const listed = ids.map((id, at) => `<sheet name="Sheet ${at + 1}" sheetId="${at + 1}" r:id="${id}"/>`);
-  const parts: Record<string, string> = {
-    '_rels/.rels': `<Relationships>${relationship('a', 'officeDocument', '/xl/workbook.xml')}</Relationships>`,
-    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}">${properties}<sheets>${listed.join('')}</sheets></workbook>`,
-    'xl/_rels/workbook.xml.rels': `<Relationships>${links.join('')}${relationship('t', 'sharedStrings', 'sharedStrings.xml')}${relationship('f', 'styles', 'styles.xml')}${related}</Relationships>`,
-    'xl/sharedStrings.xml': `<sst xmlns="${MAIN}">${texts}</sst>`,
-    'xl/styles.xml': `<styleSheet xmlns="${MAIN}">${styles}</styleSheet>`,
-    ...others,
-  };
-  for (const [at, rows] of sheets.entries()) {
-    parts[`xl/worksheets/sheet${at + 1}.xml`] =
-      `<worksheet xmlns="${MAIN}"><sheetData>${rows}</sheetData></worksheet>`;
-  }
-  return parts;
-}
-
-async function packed(parts: Readonly<Record<string, string>>): Promise<Buffer> {
-  return await writeZip(Object.entries(parts).map(([name, text]) => ({ name, bytes: Buffer.from(text) })));
-}
-
 /** The units of a workbook as pairs of texts, and the lines and messages of those that cannot be used. */
-async function read(parts: Parts): Promise<unknown[]> {
-  return (await readFile('xlsx', await packed(partsOf(parts)))).map((result) =>
+async function read(parts: WorkbookParts): Promise<unknown[]> {
+  return (await readFile('xlsx', await packedWorkbook(workbookParts(parts)))).map((result) =>
     result.kind === 'unit'
       ? [result.unit.source_text, result.unit.target_text]
       : [result.line, result.message],
@@ -210,7 +175,7 @@ describe('a workbook of another program', () => {
   it('may have other columns with formulas, empty rows, and sheets that are no tables; it says what it leaves out', async () => {
     const table =
       '<row r="2"><c r="B2" t="str"><v>Source</v></c><c r="C2" t="str"><v>words</v></c><c r="D2" t="str"><v>Translation</v></c></row><row r="3"/><row r="4"><c r="B4" s="1"/></row><row r="5"><c r="B5" t="str"><v>a</v></c><c r="C5"><f>LEN(B5)</f><v>1</v></c><c r="D5" t="str"><v>b</v></c></row>';
-    const parts = partsOf({
+    const parts = workbookParts({
       sheets: [
         '<row r="1"><c r="A1" t="str"><v>My notes</v></c></row><row r="2"><c r="A2"><f>1</f></c></row>',
         table,
@@ -221,7 +186,7 @@ describe('a workbook of another program', () => {
       others: { 'xl/vbaProject.bin': 'macros' },
     });
     const reader = createUnitReader('xlsx');
-    const bytes = await packed(parts);
+    const bytes = await packedWorkbook(parts);
     const results = [];
     for await (const result of readUnits(
       reader,
@@ -255,7 +220,7 @@ describe('a workbook of another program', () => {
 });
 
 describe('a workbook that cannot be read', () => {
-  it.each<[Parts, RegExp]>([
+  it.each<[WorkbookParts, RegExp]>([
     [
       { sheets: [] },
       /^structure_invalid: line 1: no sheet has a first row with the columns source_text and target_text/,
@@ -298,7 +263,7 @@ describe('a workbook that cannot be read', () => {
       /^structure_invalid: line 1: .*the file has no part "etc\/passwd"/,
     ],
   ])('is refused with line and reason: %#', async (parts, expected) => {
-    expect(await refusalOf(await packed(partsOf(parts)))).toMatch(expected);
+    expect(await refusalOf(await packedWorkbook(workbookParts(parts)))).toMatch(expected);
   });
 
   it('is refused when it is another kind of file', async () => {
@@ -314,7 +279,7 @@ describe('a workbook that cannot be read', () => {
   });
 
   it('is refused when a part unpacks to more than it says, or than any workbook needs', async () => {
-    const bytes = await packed(partsOf({ sheets: [HEAD + ' '.repeat(5_000_000)] }));
+    const bytes = await packedWorkbook(workbookParts({ sheets: [HEAD + ' '.repeat(5_000_000)] }));
     expect(bytes.length).toBeLessThan(20_000);
     expect(await refusalOf(withSize(bytes, 'xl/worksheets/sheet1.xml', 1000))).toMatch(
       /^syntax_invalid: line 1: the sheet "Sheet 1": xl\/worksheets\/sheet1.xml does not have 1000 bytes/,
@@ -358,7 +323,7 @@ const HOSTILE = [
 
 describe(`${COUNT} workbooks with mutated parts`, () => {
   it('are read or refused with line and reason, and never end a program', async () => {
-    const parts = partsOf({
+    const parts = workbookParts({
       sheets: [row('<c r="A2" t="s"><v>0</v></c><c r="B2" s="1"><v>45720</v></c>')],
       texts: '<si><r><t>a</t></r></si>',
       styles:

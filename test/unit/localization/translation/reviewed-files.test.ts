@@ -334,6 +334,23 @@ describe('files of reviewers', () => {
       await expect(world.run('handoff-export', { states: 'no' })).rejects.toThrow('must be some of');
     });
 
+    it('copies the sources of missing targets into XLIFF 1.2, and into XLIFF 2.1 where asked', async () => {
+      const world = await openReviewWorld();
+      const copiesOf = async (args: object): Promise<number> => {
+        const { file } = await world.run('handoff-export', { include: 'a.json', ...args });
+        return (await world.read(String(file))).toString().split('さようなら').length - 2;
+      };
+      expect(await copiesOf({ format: 'xliff-1.2' })).toBe(1);
+      expect(await copiesOf({ format: 'xliff-1.2', copy_source: false })).toBe(0);
+      expect(await copiesOf({ format: 'xliff-2.1' })).toBe(0);
+      expect(await copiesOf({ format: 'xliff-2.1', copy_source: true })).toBe(1);
+      await expect(copiesOf({ format: 'csv', copy_source: true })).rejects.toThrow(
+        'is only for xliff-1.2 and xliff-2.1',
+      );
+      const done = await importOf(world, 'handoff/r1.zh-Hans.xliff-1.2.xlf');
+      expect(done).toMatchObject({ counts: { accepted: 0, without_target: 3 } });
+    });
+
     it('gives stale units the texts of before, and leaves out skipped tasks', async () => {
       const world = await openReviewWorld();
       world.store('a.json', [{ text: 'T0' }]);
@@ -456,7 +473,7 @@ describe('files of reviewers', () => {
 });
 
 const FILES = campaignSize(1_200, 20_000);
-const FORMATS = ['xliff-2.1', 'xliff-1.2', 'csv', 'jsonl'] as const;
+const FORMATS = UNIT_FORMAT_NAMES;
 /** Parts that attack readers of XML and tables. */
 const HOSTILE: readonly Buffer[] = [
   '<!DOCTYPE x [<!ENTITY a "&b;&b;&b;"><!ENTITY b "bbbbbbbbbb">]>',
@@ -517,7 +534,8 @@ describe(`${FILES} mutated files that a reviewer sends`, () => {
       }
       expect(outcomes.file_refused).toBeGreaterThan(count / 10);
       // Some mutations change only a target, a note or an id.
-      expect(outcomes.accepted + outcomes.import_refused).toBeGreaterThan(0);
+      // The checksums of an archive find nearly every mutation.
+      if (format !== 'xlsx') expect(outcomes.accepted + outcomes.import_refused).toBeGreaterThan(0);
     },
     120_000,
   );
