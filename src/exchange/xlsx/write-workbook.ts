@@ -217,7 +217,7 @@ function workbook(names: readonly string[]): string {
   const sheets = names.map((name, at) =>
     emptyElement('sheet', { name, sheetId: String(at + 1), 'r:id': `r${at + 1}` }),
   );
-  return `${startTag('workbook', { xmlns: SPREADSHEET, 'xmlns:r': RELATIONSHIP })}<sheets>${sheets.join('')}</sheets></workbook>`;
+  return `${startTag('workbook', { xmlns: SPREADSHEET, 'xmlns:r': RELATIONSHIP })}<bookViews><workbookView/></bookViews><sheets>${sheets.join('')}</sheets></workbook>`;
 }
 
 function workbookRelationships(sheets: number): string {
