@@ -1,4 +1,3 @@
-import type { TableOptions } from '../../contract/formats/csv/read-rows.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
@@ -24,7 +23,14 @@ const MAX_COLUMNS = 16_384;
 const MAX_ROWS = 1_048_576;
 
 /** How the rows of a workbook become items. */
-export interface WorkbookOptions<C extends string, T> extends TableOptions<C, T> {
+export interface WorkbookOptions<C extends string, T> {
+  readonly columns: readonly C[];
+  /** Other names of columns, in lower case. */
+  readonly aliases: Readonly<Record<string, C>>;
+  /** Without each of them once, a sheet is no table. */
+  readonly required: readonly C[];
+  /** @param values the texts of the cells by their columns @param line the row in its sheet */
+  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
   /** A row of which a cell cannot be used. */
   readonly problem: (values: Readonly<Partial<Record<C, string>>>, line: number, message: string) => T;
 }
@@ -169,7 +175,7 @@ export class SheetReader<C extends string, T> {
 /** The columns by their places; `null` when a needed one is not there exactly once. */
 function columnsOf<C extends string>(
   names: ReadonlyMap<number, string>,
-  { columns: known, aliases, required }: TableOptions<C, unknown>,
+  { columns: known, aliases, required }: WorkbookOptions<C, unknown>,
 ): ReadonlyMap<number, C> | null {
   const columns = new Map<number, C>();
   for (const [index, text] of names) {

@@ -125,8 +125,10 @@ function cell(at: number, column: number, style: number, text: string): string {
  */
 export async function* packWorkbook(parts: AsyncIterable<WorkbookPart>): AsyncGenerator<Uint8Array> {
   const zip = new ZipFile();
-  const output = Readable.from(zip.outputStream);
-  zip.on('error', (error: Error) => output.destroy(error));
+  // Its types are older than streams that can be destroyed.
+  const output = zip.outputStream as Readable;
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
   const iterator = parts[Symbol.asyncIterator]();
   const names: string[] = [];
   const addText = (path: string, text: string): void => {
@@ -142,6 +144,8 @@ export async function* packWorkbook(parts: AsyncIterable<WorkbookPart>): AsyncGe
       zip.end();
     };
     const sheet = Readable.from(inPieces(sheetOf(iterator, first, next)));
+    // The archive leaves the errors of its entries to us.
+    sheet.on('error', fail);
     zip.addReadStream(sheet, `xl/worksheets/sheet${names.length}.xml`, ENTRY);
   };
   try {

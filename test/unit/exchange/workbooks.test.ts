@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { writeZip } from '../../../demo/game/demo-zip.ts';
 import { createRandom } from '../../../demo/game/seeded-random.ts';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
-import { createUnitReader, readUnits } from '../../../src/exchange/units/unit-formats.ts';
+import { createUnitReader, readUnits, writeUnits } from '../../../src/exchange/units/unit-formats.ts';
 import { createSheetNames } from '../../../src/exchange/xlsx/sheet-names.ts';
 import { bytesSource } from '../../../src/formats/byte-source.ts';
 import { READ_LIMITS } from '../../../src/formats/value-visitor.ts';
 import { openZip } from '../../../src/formats/zip/open-zip.ts';
-import { fileOf, readFile, sampleUnit } from '../../support/exchange-units.ts';
+import { fileOf, LANGUAGES, readFile, sampleUnit } from '../../support/exchange-units.ts';
 import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
 import {
@@ -118,6 +118,47 @@ describe('a workbook that is written', () => {
     await expect(fileOf('xlsx', [sampleUnit({ target_text: 'x'.repeat(32_768) })])).rejects.toThrow(
       /tu1_\w+: target_text: a cell of XLSX has at most 32767 characters/,
     );
+  });
+});
+
+describe('a workbook of many files', () => {
+  const unitOf = (at: number) =>
+    sampleUnit({ unit_id: `tu1_${at}`, locator: { ...sampleUnit().locator, destination: `${at}.json` } });
+
+  it('has at most 1,000 sheets, the last one with all other files', async () => {
+    const units = Array.from({ length: 1005 }, (_, at) => unitOf(at));
+    const bytes = await fileOf('xlsx', units);
+    const sheets = openZip(bytesSource(bytes), READ_LIMITS).entries.filter(({ name }) =>
+      name.includes('sheets/'),
+    );
+    expect(sheets).toHaveLength(1000);
+    const found = (await readFile('xlsx', bytes)).map((result) =>
+      result.kind === 'unit' ? result.unit : result,
+    );
+    expect(found).toEqual(units);
+  });
+
+  it('ends with the error of its units, and without any more of them when nobody reads on', async () => {
+    const count = { written: () => undefined, refused: () => undefined };
+    const file = { format: 'xlsx', languages: LANGUAGES } as const;
+    const failing = async function* () {
+      yield unitOf(1);
+      throw new Error('the release changed');
+    };
+    const read = async (parts: AsyncIterable<unknown>): Promise<void> => {
+      for await (const _part of parts);
+    };
+    await expect(read(writeUnits(file, failing(), count))).rejects.toThrow('the release changed');
+    let isClosed = false;
+    const endless = async function* () {
+      try {
+        for (let at = 0; ; at += 1) yield unitOf(at % 50_000);
+      } finally {
+        isClosed = true;
+      }
+    };
+    for await (const part of writeUnits(file, endless(), count)) if (part.length > 1000) break;
+    expect(isClosed).toBe(true);
   });
 });
 
