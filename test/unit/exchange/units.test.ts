@@ -561,6 +561,11 @@ describe('files of units', () => {
       ['source,target\n', /^syntax_invalid: line 1: there is no keyword/],
       ['msgid "\\377"\nmsgstr ""\n', /^encoding_invalid: line 1: the bytes of an escape/],
       [`msgid "${'x'.repeat(2 ** 20 + 1)}"\n`, /^limit_exceeded: line 1: a text has more than 1048576/],
+      [
+        `# ${'x'.repeat(2 ** 20)}\n#  y\n`,
+        /^limit_exceeded: line 2: the comment of a message has more than 1048576/,
+      ],
+      ['x'.repeat(26_000_000), /^limit_exceeded: line 1: the line has more than 25165824/],
     ])('is refused with line and reason', async (file, expected) => {
       expect(await refusal('po', file)).toMatch(expected);
     });

@@ -1,14 +1,13 @@
 import { FILE_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import type { CtlContext } from '../ctl-context.ts';
-import { printable } from '../../../platform/terminal/text-table.ts';
 import { textOption } from '../ctl-options.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
 import type { UpdateFields } from './task-updates.ts';
-import { readUnitFile, type UnitFile } from './unit-file.ts';
+import { noticeLine, readUnitFile, type UnitFile } from './unit-file.ts';
 import { unitLines, writeUnitReport } from './unit-report.ts';
 
 const SHOWN_TASKS = 10;
@@ -82,7 +81,6 @@ function renderImport(
   const counts = Object.entries(countOutcomes(outcomes));
   const lines = [
     `${countText(outcomes.length, 'unit')} in ${file.path}`,
-    ...file.notices.map((notice) => `note: ${printable(notice)}`),
     ...counts.map(([name, units]) => `  ${units} ${name}: ${OUTCOMES[name as Outcome].text}`),
     ...unfinished.slice(0, SHOWN_TASKS).map((reason) => `not complete: ${reason}`),
   ];
@@ -103,7 +101,7 @@ function renderImport(
         : ['the targets are drafts; import the file with --status translated when its tasks are complete']),
     );
   }
-  return `${unitLines(context, file.path, told)}${lines.join('\n')}\n`;
+  return `${unitLines(context, file.path, told)}${file.notices.map(noticeLine).join('')}${lines.join('\n')}\n`;
 }
 
 const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);

@@ -1,5 +1,6 @@
 import { createUnitReader } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
+import { printable } from '../../../platform/terminal/text-table.ts';
 import type { CtlArguments } from '../ctl-options.ts';
 import { fileFormat } from '../exchange/exchange-options.ts';
 import { readLocalFile } from '../read-local-file.ts';
@@ -28,4 +29,9 @@ export async function readUnitFile(path: string, args: CtlArguments): Promise<Un
   const reader = createUnitReader(format);
   const { items, sha256 } = await readLocalFile(path, reader, BOUNDS);
   return { path, sha256, languages: reader.languages(), results: items, notices: reader.notices?.() ?? [] };
+}
+
+/** What was left out of a file, as a line for people. */
+export function noticeLine(notice: string): string {
+  return `note: ${printable(notice)}\n`;
 }

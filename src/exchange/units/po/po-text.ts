@@ -57,33 +57,44 @@ function literal(text: string): string {
   return `"${escaped}"`;
 }
 
+const ESCAPE = /\\(?:x([\dA-Fa-f]{1,2})|([0-7]{1,3})|(.))/gsu;
+
 /**
- * The text of a literal.
+ * The text of a literal. Bytes that are escaped one after the other are the characters of UTF-8.
  *
  * @param literal without its quotes
  * @returns `null` when its bytes are no UTF-8
  */
 export function unescapedPo(literal: string): string | null {
   if (!literal.includes('\\')) return literal;
+  const parts: string[] = [];
+  let bytes: number[] = [];
+  let end = 0;
   let isValid = true;
-  // Bytes that follow each other are the characters of UTF-8.
-  const text = literal.replaceAll(
-    /(?:\\(?:x[\dA-Fa-f]{1,2}|[0-7]{1,3}))+|\\(.)/gsu,
-    (escape: string, letter?: string) => {
-      if (letter !== undefined) return LETTERS[letter] ?? letter;
-      const bytes = escape
-        .slice(1)
-        .split('\\')
-        .map((code) =>
-          code.startsWith('x') ? Number.parseInt(code.slice(1), 16) : Number.parseInt(code, 8),
-        );
-      try {
-        return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
-      } catch {
-        isValid = false;
-        return '';
-      }
-    },
-  );
-  return isValid ? text : null;
+  const add = (text: string): void => {
+    if (bytes.length > 0) {
+      const decoded = decodedUtf8(bytes);
+      isValid &&= decoded !== null;
+      parts.push(decoded ?? '');
+      bytes = [];
+    }
+    parts.push(text);
+  };
+  for (const { 0: escape, 1: hex, 2: octal, 3: letter, index } of literal.matchAll(ESCAPE)) {
+    if (index > end) add(literal.slice(end, index));
+    end = index + escape.length;
+    if (letter === undefined)
+      bytes.push(hex === undefined ? Number.parseInt(octal ?? '', 8) : Number.parseInt(hex, 16));
+    else add(LETTERS[letter] ?? letter);
+  }
+  add(literal.slice(end));
+  return isValid ? parts.join('') : null;
+}
+
+function decodedUtf8(bytes: readonly number[]): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  } catch {
+    return null;
+  }
 }

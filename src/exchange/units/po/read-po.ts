@@ -17,7 +17,6 @@ import { unescapedPo } from './po-text.ts';
 /** A text in full, each of its bytes as an escape, or the values of a unit in a comment. */
 const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;
 const KEYWORD = /^(msgctxt|msgid_plural|msgid|msgstr)(\[\d{1,3}\])?[ \t]*(?=")/;
-const LITERAL = /^"((?:[^"\\]|\\.)*)"[ \t]*$/su;
 const CHARSET = /^"Content-Type:[^"\r\n]*?\bcharset=([\w.:-]+)[^\w.:-]/im;
 const MESSAGE = /^(?:msgctxt|msgid)[ \t]+"[^"]/m;
 
@@ -28,6 +27,7 @@ interface Message {
   line: number | null;
   readonly texts: Map<Field, string>;
   readonly notes: string[];
+  noteLength: number;
   own: JsonObject;
   isFuzzy: boolean;
   hasForms: boolean;
@@ -41,14 +41,24 @@ interface Message {
 export function createPoReader(): UnitReader {
   const decoder = createStreamDecoder(declaredEncoding);
   const catalog = new PoCatalog();
-  let rest = '';
+  /** The parts of a line without its end. Joining them only once keeps a long line linear. */
+  let rest: string[] = [];
+  let restLength = 0;
+  /** Whether a line feed at the beginning belongs to the line end before. */
+  let isBehindReturn = false;
 
-  const readLines = (text: string): void => {
-    // A return at the end may be the first half of a line end.
-    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? '';
-    for (const line of lines) catalog.line(line);
-    catalog.limit(rest.length, MAX_LINE_CHARACTERS, 'the line');
+  const readLines = (given: string): void => {
+    const text = isBehindReturn && given.startsWith('\n') ? given.slice(1) : given;
+    if (given !== '') isBehindReturn = given.endsWith('\r');
+    const [first = '', ...others] = text.split(/\r\n|\n|\r/);
+    rest.push(first);
+    restLength += first.length;
+    catalog.limit(restLength, MAX_LINE_CHARACTERS, 'the line');
+    if (others.length === 0) return;
+    const last = others.pop() ?? '';
+    for (const line of [rest.join(''), ...others]) catalog.line(line);
+    rest = [last];
+    restLength = last.length;
   };
 
   return {
@@ -58,7 +68,7 @@ export function createPoReader(): UnitReader {
     },
     end() {
       readLines(decoder.end());
-      catalog.line(rest.replace(/\r$/, ''));
+      catalog.line(rest.join(''));
       catalog.end();
       return catalog.take();
     },
@@ -116,7 +126,8 @@ class PoCatalog {
     else if (mark === '.' && text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
     else if (mark === '' && text.trim() !== '') {
       this.#message.notes.push(text);
-      this.limit(this.#message.notes.join('\n').length, MAX_TEXT_CHARACTERS, 'the comment of a message');
+      this.#message.noteLength += text.length;
+      this.limit(this.#message.noteLength, MAX_TEXT_CHARACTERS, 'the comment of a message');
     }
   }
 
@@ -156,11 +167,11 @@ class PoCatalog {
   }
 
   #append(field: Field, quoted: string): void {
-    const literal = LITERAL.exec(quoted)?.[1];
-    if (literal === undefined) {
+    const end = closingQuote(quoted);
+    if (end === -1 || quoted.slice(end + 1).trim() !== '') {
       return this.#refuse('syntax_invalid', 'a string is not closed, or continues behind its quote');
     }
-    const part = unescapedPo(literal);
+    const part = unescapedPo(quoted.slice(1, end));
     if (part === null) return this.#refuse('encoding_invalid', 'the bytes of an escape are not valid UTF-8');
     const text = (this.#message.texts.get(field) ?? '') + part;
     this.limit(text.length, MAX_TEXT_CHARACTERS, 'a text');
@@ -188,8 +199,18 @@ class PoCatalog {
   }
 }
 
+/** Where the string ends that begins with a quote; -1 when it is not closed. */
+function closingQuote(quoted: string): number {
+  for (let at = 1; at < quoted.length; at += 1) {
+    const character = quoted[at];
+    if (character === '"') return at;
+    if (character === '\\') at += 1;
+  }
+  return -1;
+}
+
 function newMessage(): Message {
-  return { line: null, texts: new Map(), notes: [], own: {}, isFuzzy: false, hasForms: false };
+  return { line: null, texts: new Map(), notes: [], noteLength: 0, own: {}, isFuzzy: false, hasForms: false };
 }
 
 function resultOf(
