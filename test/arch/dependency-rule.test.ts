@@ -55,6 +55,7 @@ const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/domain/text-bytes.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',
+  'src/domain/text/other-languages.ts',
 ]);
 
 interface Import {

@@ -106,7 +106,7 @@ async function store(path: string, workDirectory: string): Promise<number> {
 }
 
 async function* readRecords(path: string): AsyncGenerator<ReadMemoryRecord> {
-  const reader = MEMORY_FORMATS.tmx.createReader();
+  const reader = MEMORY_FORMATS.tmx.createReader('ja');
   for await (const piece of createReadStream(path)) {
     for (const unit of reader.write(piece as Buffer)) if (unit.kind === 'records') yield* unit.records;
   }

@@ -102,6 +102,29 @@ describe('slipway ctl', () => {
     expect((await run('glossary', 'import', out, ...trusted, '-o', 'json')).out).toContain('"unchanged":3');
   });
 
+  it('says what it leaves out of a file of another program, and which languages a file has', async () => {
+    const { desk, run } = await shared();
+    const file = join(desk, 'other.tbx');
+    const wording = (text: string, state: string): string =>
+      `<tig><term>${text}</term><termNote type="administrativeStatus">${state}</termNote></tig>`;
+    await writeFile(
+      file,
+      `<martif type="TBX"><text><body><termEntry><langSet xml:lang="JA-JP"><tig><term>園丁</term></tig></langSet><langSet xml:lang="zh_CN">${wording('园丁', 'Preferred')}${wording('花匠', 'not\nrecommended')}</langSet></termEntry></body></text></martif>`,
+    );
+    const dry = await run('glossary', 'import', file, '--dry-run', ...LANGUAGES);
+    expect(dry).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /1 added, 1 wording left out[\s\S]*"花匠" must not be used: "not recommended"/,
+      ),
+    });
+    const korean = ['--source-language', 'ko', '--target-language', 'en'];
+    expect(await run('glossary', 'import', file, '--dry-run', ...korean)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('0 taken: no entry is of ko to en; the file has JA-JP (1), zh_CN (1)'),
+    });
+  });
+
   it('runs the jobs on the exchange folder, and says where the file is', async () => {
     const all = await killable();
     const { exchange, run, runAsTranslator } = all;

@@ -12,13 +12,25 @@ export function canonicalLanguageTag(tag: string): string {
   return Intl.getCanonicalLocales(tag)[0] ?? tag;
 }
 
+/** Names of .NET that are no language tags. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { 'zh-chs': 'zh-Hans', 'zh-cht': 'zh-Hant' };
+
 /**
- * Whether two language tags name the same language in the same script: `zh-CN` and `zh-Hans` do, `zh-TW` does not. Files of
- * other programs name a language by a country where others name the script.
+ * Whether two language tags name the same language in the same script, and no two regions: `zh-CN` and `zh-Hans` do, `zh-TW` does
+ * not, nor do `pt-BR` and `pt-PT`. Files of other programs name a language by a country where others name the script, and write `_`
+ * for `-`. Source: RFC 4647, section 3.4; the likely subtags of Unicode.
  */
 export function isSameLanguage(left: string, right: string): boolean {
   if (left.toLowerCase() === right.toLowerCase()) return true;
-  if (!isLanguageTag(left) || !isLanguageTag(right)) return false;
-  const [one, other] = [new Intl.Locale(left).maximize(), new Intl.Locale(right).maximize()];
-  return one.language === other.language && one.script === other.script;
+  const [one, other] = [localeOf(left), localeOf(right)];
+  if (one === null || other === null) return false;
+  const [ones, others] = [one.maximize(), other.maximize()];
+  if (ones.language !== others.language || ones.script !== others.script) return false;
+  return one.region === undefined || other.region === undefined || one.region === other.region;
+}
+
+function localeOf(name: string): Intl.Locale | null {
+  const tag = name.trim().replaceAll('_', '-');
+  const known = OTHER_NAMES[tag.toLowerCase()] ?? tag;
+  return isLanguageTag(known) ? new Intl.Locale(known) : null;
 }

@@ -9,6 +9,10 @@ interface ImportIssue {
 export interface ImportReport<Outcome extends string> {
   /** @param message for people; without one, the record is only counted */
   add(line: number, outcome: Outcome, message?: string): void;
+  /** Lists what concerns the whole file, and counts nothing. */
+  note(line: number, outcome: Outcome, message: string): void;
+  /** Counts and lists what is worth a look although the record is taken. Remarks are listed behind all issues. */
+  remark(line: number, outcome: Outcome, message: string): void;
   result(): {
     readonly counts: Readonly<Record<Outcome, number>>;
     readonly issues: readonly ImportIssue[];
@@ -27,16 +31,30 @@ export function createImportReport<Outcome extends string>(
 ): ImportReport<Outcome> {
   const counts = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
   const issues: ImportIssue[] = [];
+  const remarks: ImportIssue[] = [];
   let total = 0;
+  const list = (to: ImportIssue[], line: number, outcome: Outcome, message: string): void => {
+    total += 1;
+    if (to.length === MAX_ISSUES) return;
+    to.push({ line, outcome, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() });
+  };
   return {
     add: (line, outcome, message) => {
       counts[outcome] += 1;
-      if (message === undefined) return;
-      total += 1;
-      if (issues.length === MAX_ISSUES) return;
-      issues.push({ line, outcome, message: message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() });
+      if (message !== undefined) list(issues, line, outcome, message);
     },
-    result: () => ({ counts, issues, issues_left_out: total - issues.length }),
+    note: (line, outcome, message) => {
+      list(issues, line, outcome, message);
+    },
+    remark: (line, outcome, message) => {
+      counts[outcome] += 1;
+      list(remarks, line, outcome, message);
+    },
+    result: () => {
+      const byLine = remarks.toSorted((left, right) => left.line - right.line);
+      const listed = [...issues, ...byLine].slice(0, MAX_ISSUES);
+      return { counts, issues: listed, issues_left_out: total - listed.length };
+    },
   };
 }
 

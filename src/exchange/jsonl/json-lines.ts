@@ -84,6 +84,10 @@ export function createJsonLinesReader<T>(options: JsonLinesOptions<T>): JsonLine
     write: (bytes) => readLines(decoder.write(bytes)),
     end() {
       const results = [...readLines(decoder.end()), ...(restLength === 0 ? [] : readLine(rest.join('')))];
+      if (header === null && items === 0 && !ended) {
+        line = Math.max(line, 1);
+        refuse('structure_invalid', 'the file is empty; nothing is in it to import');
+      }
       if (header !== null && !ended)
         refuse('structure_invalid', 'the last line is missing; the file is cut off');
       return results;

@@ -9,7 +9,8 @@ import { createJsonLinesReader, jsonLine } from '../jsonl/json-lines.ts';
 import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
 
 interface MemoryFormat {
-  readonly createReader: () => FileReader<TmxUnit>;
+  /** @param sourceLanguage the wanted one, for units that name none */
+  readonly createReader: (sourceLanguage: string) => FileReader<TmxUnit>;
   /** @param sourceLanguage of most records */
   readonly createWriter: (sourceLanguage: string, version: string) => FileWriter<MemoryRecord>;
 }

@@ -1,8 +1,8 @@
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
-import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { FileReader } from '../file-codec.ts';
 import { createDocumentReader, XmlDocument, type XmlElement } from '../xml/xml-reader.ts';
 import { CODE_POINT_TYPE, type TmxUnit, TMX_PROPERTIES, readProvenance } from './tmx-record.ts';
+import { isSameLanguage } from '../../domain/text/language-tag.ts';
 import type { MemoryState } from '../../domain/memory/memory-record.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 
@@ -12,11 +12,11 @@ const TRANSPARENT = new Set(['hi', 'sub']);
 const CODES = new Set(['bpt', 'ept', 'it', 'ph', 'ut']);
 
 /**
- * Makes a reader of TMX 1.1 to 1.4b. The codes within inline elements are part of the text; a unit with an inline element
+ * Makes a reader of TMX 1.1 to 1.4b. Where any language can be the source, it is the wanted one, else the first one. The codes within inline elements are part of the text; a unit with an inline element
  * that has none is a problem, since its text would lose something. Elements of other namespaces are left out.
  */
-export function createTmxReader(): FileReader<TmxUnit> {
-  return createDocumentReader((line) => new TmxDocument(line));
+export function createTmxReader(wantedSource: string): FileReader<TmxUnit> {
+  return createDocumentReader((line) => new TmxDocument(wantedSource, line));
 }
 
 interface OpenText {
@@ -28,12 +28,18 @@ interface OpenText {
 }
 
 class TmxDocument extends XmlDocument<TmxUnit> {
+  readonly #wantedSource: string;
   #hasRoot = false;
   #sourceLanguage: string | null = null;
   #unit: TmxUnitBuilder | null = null;
   #text: OpenText | null = null;
   /** Open elements whose contents are left out. */
   #skipped = 0;
+
+  constructor(wantedSource: string, line: () => number) {
+    super(line);
+    this.#wantedSource = wantedSource;
+  }
 
   open(element: XmlElement): void {
     const { name, attributes } = element;
@@ -54,10 +60,7 @@ class TmxDocument extends XmlDocument<TmxUnit> {
 
   text(part: string): void {
     const text = this.#text;
-    if (text === null || this.#skipped > 0) return;
-    text.text += part;
-    if (text.text.length <= MAX_TEXT_CHARACTERS) return;
-    this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
+    if (text !== null && this.#skipped === 0) text.text = this.bounded(text.text + part);
   }
 
   close(name: string): void {
@@ -90,10 +93,8 @@ class TmxDocument extends XmlDocument<TmxUnit> {
 
   #openUnit(element: XmlElement): void {
     if (this.#unit !== null) this.refuse('structure_invalid', 'a unit is within a unit');
-    this.#unit = new TmxUnitBuilder(
-      element,
-      element.attributes.get('srclang') ?? this.#sourceLanguage ?? '*all*',
-    );
+    const stated = element.attributes.get('srclang') ?? this.#sourceLanguage ?? ANY_LANGUAGE;
+    this.#unit = new TmxUnitBuilder(element, stated.trim(), this.#wantedSource);
   }
 
   #openInline(text: OpenText, { name, attributes }: XmlElement): void {
@@ -131,15 +132,17 @@ const ANY_LANGUAGE = '*all*';
 class TmxUnitBuilder {
   readonly #element: XmlElement;
   readonly #sourceLanguage: string;
+  readonly #wantedSource: string;
   readonly #variants: Variant[] = [];
   readonly #properties = new Map<string, string>();
   #variant: Variant | null = null;
   #problem: string | null = null;
 
-  /** @param sourceLanguage of the unit; `*all*` for the first of its languages */
-  constructor(element: XmlElement, sourceLanguage: string) {
+  /** @param sourceLanguage of the unit; `*all*` for any of its languages */
+  constructor(element: XmlElement, sourceLanguage: string, wantedSource: string) {
     this.#element = element;
-    this.#sourceLanguage = sourceLanguage.toLowerCase();
+    this.#sourceLanguage = sourceLanguage;
+    this.#wantedSource = wantedSource;
   }
 
   beginVariant(language: string): void {
@@ -169,13 +172,10 @@ class TmxUnitBuilder {
 
   finish(): TmxUnit {
     const { line } = this.#element;
-    const source =
-      this.#sourceLanguage === ANY_LANGUAGE
-        ? this.#variants[0]
-        : this.#variants.find(({ language }) => language.toLowerCase() === this.#sourceLanguage);
+    const source = this.#source();
     const targets = this.#variants.filter((variant) => variant !== source);
     if (source === undefined)
-      this.refuse(`the unit has no text in its source language "${this.#sourceLanguage}"`);
+      this.refuse(`the unit has no text in its source language "${this.#sourceLanguage.slice(0, 40)}"`);
     else if (targets.length === 0) this.refuse('the unit has no translation');
     if (this.#variants.some(({ language, text }) => language === '' || text === null)) {
       this.refuse('a text of the unit has no language or no "seg"');
@@ -197,6 +197,16 @@ class TmxUnitBuilder {
       target_text: text ?? '',
     }));
     return { kind: 'records', records };
+  }
+
+  #source(): Variant | undefined {
+    const isAny = this.#sourceLanguage.toLowerCase() === ANY_LANGUAGE;
+    const wanted = (isAny ? this.#wantedSource : this.#sourceLanguage).toLowerCase();
+    return (
+      this.#variants.find(({ language }) => language.toLowerCase() === wanted) ??
+      this.#variants.find(({ language }) => isSameLanguage(language, wanted)) ??
+      (isAny ? this.#variants[0] : undefined)
+    );
   }
 
   #values() {

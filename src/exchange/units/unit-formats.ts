@@ -139,7 +139,10 @@ function createCsvReader(): UnitReader {
     columns: UNIT_COLUMNS,
     aliases: COLUMN_ALIASES,
     required: ['source_text', 'target_text'],
-    read: (values, line) => readUnit(unitValues(values), line),
+    read: (values, line, remark) => {
+      const result = readUnit(unitValues(values), line);
+      return result.kind === 'unit' ? { ...result, table: { remark } } : result;
+    },
   });
   return { ...reader, languages: () => ({}) };
 }
@@ -156,12 +159,16 @@ function unitValues(cells: Readonly<Partial<Record<UnitColumn, string>>>): Recor
   return values;
 }
 
-/** A context that is not JSON stays a text, and is refused like other values of a wrong kind. */
+/**
+ * The value of a cell of JSON. The plain text of another program is left out like its other columns; a damaged object stays a text,
+ * which is refused like other values of a wrong kind.
+ */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
   } catch {
-    return text;
+    return text.trimStart().startsWith('{') ? text : null;
   }
 }
 

@@ -60,7 +60,16 @@ export type UnitProblemReason =
   | 'value_invalid';
 
 export type ReadResult =
-  | { readonly kind: 'unit'; readonly line: number; readonly unit: ReadUnit }
+  | {
+      readonly kind: 'unit';
+      readonly line: number;
+      readonly unit: ReadUnit;
+      /** For a unit of a table, whose line ends and cells a spreadsheet can have changed. */
+      readonly table?: {
+        /** What a spreadsheet may have done to the target; `null` when nothing shows. */
+        readonly remark: string | null;
+      };
+    }
   | {
       readonly kind: 'problem';
       readonly line: number;

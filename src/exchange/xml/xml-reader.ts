@@ -1,6 +1,7 @@
 import { SaxesParser } from 'saxes';
 import { createStreamDecoder, encodingName, type StreamDecoder } from '../decode-stream.ts';
 import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { FileReader } from '../file-codec.ts';
 
 export interface XmlElement {
@@ -221,6 +222,12 @@ export abstract class XmlDocument<T> implements XmlVisitor {
       'structure_invalid',
       `${JSON.stringify(hex.slice(0, 40))} is not the number of a character`,
     );
+  }
+
+  /** A text of the document. @throws ExchangeFileError when it is longer than any text of the service */
+  protected bounded(text: string): string {
+    if (text.length <= MAX_TEXT_CHARACTERS) return text;
+    return this.refuse('limit_exceeded', `a text has more than ${MAX_TEXT_CHARACTERS} characters`);
   }
 
   protected refuse(reason: ExchangeFileReason, message: string): never {

@@ -16,6 +16,7 @@ import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ReadTermResult } from '../../contract/formats/glossary/read-term.ts';
 import { newTermBody, type ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
+import { OtherLanguages } from '../../domain/text/other-languages.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import { exportFile } from '../../engine/exchange/export-file.ts';
 import { importFile } from '../../engine/exchange/import-file.ts';
@@ -78,6 +79,9 @@ const OUTCOMES = [
   'refused',
   'left_out',
   'other_languages',
+  // Remarks beside another outcome.
+  'wording_left_out',
+  'spreadsheet_value',
 ] as const;
 type Report = ImportReport<(typeof OUTCOMES)[number]>;
 
@@ -149,9 +153,14 @@ async function importTerms(
   { args, reviewer, reason, signal }: ImportContext,
 ): Promise<Report> {
   const report = createImportReport(OUTCOMES);
+  const others = new OtherLanguages(pair.sourceLanguage, pair.targetLanguage);
   let generation: number | null = null;
-  const judge = (result: ReadTermResult) =>
-    judgeResult(result, report, TERM_PREFIX + createId(), { pair, file: args.file, now: unixSeconds(clock) });
+  const judge = (result: ReadTermResult) => {
+    if (result.kind === 'other') others.sawOther(result.line, result.languages);
+    else others.sawWanted();
+    const source = { pair, file: args.file, now: unixSeconds(clock) };
+    return judgeResult(result, report, TERM_PREFIX + createId(), source);
+  };
   const store = async (terms: readonly ImportedTerm[]): Promise<readonly TermImportOutcome[]> => {
     const answer = await thread.importTerms({
       terms,
@@ -173,6 +182,8 @@ async function importTerms(
     // Once for all batches, because others look at their work again after each change.
     if (generation !== null && !args.dry_run) onChanged(generation);
   }
+  const issue = others.issue();
+  if (issue !== null) report.note(issue.line, 'other_languages', issue.message);
   return report;
 }
 
@@ -185,8 +196,10 @@ function judgeResult(
 ): JudgedItem<ImportedTerm>[] {
   if (result.kind === 'other') report.add(result.line, 'other_languages');
   if (result.kind === 'problem') report.add(result.line, 'refused', result.message);
+  if (result.kind === 'left_out') report.add(result.line, 'left_out', result.message);
   if (result.kind !== 'term') return [];
-  const { term, line } = result;
+  const { term, line, remarks } = result;
+  for (const { kind, message } of remarks) report.remark(line, kind, message);
   try {
     const given = givenTermId(term.term_id ?? undefined);
     const entry = {

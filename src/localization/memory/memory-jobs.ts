@@ -16,6 +16,7 @@ import {
   statesArgument,
 } from '../../engine/exchange/exchange-arguments.ts';
 import { isSameLanguage } from '../../domain/text/language-tag.ts';
+import { OtherLanguages } from '../../domain/text/other-languages.ts';
 import type { LanguagePair, MemoryRecord, MemoryState } from '../../domain/memory/memory-record.ts';
 import type { ReadMemoryRecord, TmxUnit } from '../../exchange/tmx/tmx-record.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
@@ -168,30 +169,40 @@ async function importMemory(
   dependencies: MemoryExchangeDependencies,
   context: ImportContext,
 ): Promise<TaskResult> {
+  const languages = wantedPair(dependencies.pair(), context.args);
   return await importFile(dependencies, context, {
     kind: 'memory',
     maxBytes: MAX_BYTES,
-    createReader: (format) => MEMORY_FORMATS[format].createReader(),
-    apply: async (units) => await importUnits(dependencies, units, context),
+    createReader: (format) => MEMORY_FORMATS[format].createReader(languages.source_language),
+    apply: async (units) => await importUnits(dependencies, units, languages, context),
   });
 }
 
 async function importUnits(
-  { thread, clock, createId, pair }: MemoryExchangeDependencies,
+  { thread, clock, createId }: MemoryExchangeDependencies,
   units: AsyncIterable<TmxUnit>,
+  languages: LanguagePair,
   { args, reviewer, reason, signal }: ImportContext,
 ): Promise<Report> {
   const report = createImportReport(OUTCOMES);
-  const languages = wantedPair(pair(), args);
+  const others = new OtherLanguages(languages.source_language, languages.target_language);
   const judge = (unit: TmxUnit): readonly JudgedItem<ImportedRecord>[] => {
-    if (unit.kind !== 'problem') {
-      return unit.records.flatMap((read) => {
-        const entry = judgeRecord(read, languages, args, createId, report);
-        return entry === null ? [] : { line: read.line, entry };
-      });
+    if (unit.kind === 'problem') {
+      others.sawWanted();
+      report.add(unit.line, 'refused', unit.message);
+      return [];
     }
-    report.add(unit.line, 'refused', unit.message);
-    return [];
+    return unit.records.flatMap((read) => {
+      const { line } = read;
+      if (isOfPair(read, languages)) {
+        others.sawWanted();
+        const entry = judgeRecord(read, languages, args, createId, report);
+        return entry === null ? [] : { line, entry };
+      }
+      report.add(line, 'other_languages');
+      others.sawOther(line, [`${read.source_language} to ${read.target_language}`]);
+      return [];
+    });
   };
   await storeInBatches(units, { signal, report }, BATCH_RECORDS, judge, async (records) => {
     const note = {
@@ -202,7 +213,16 @@ async function importUnits(
     };
     return await thread.importRecords({ records, note, isDryRun: args.dry_run });
   });
+  const issue = others.issue();
+  if (issue !== null) report.note(issue.line, 'other_languages', issue.message);
   return report;
+}
+
+function isOfPair(read: ReadMemoryRecord, pair: LanguagePair): boolean {
+  return (
+    isSameLanguage(read.source_language, pair.source_language) &&
+    isSameLanguage(read.target_language, pair.target_language)
+  );
 }
 
 /** The record to import, or `null` when the report says why there is none. */
@@ -213,13 +233,6 @@ function judgeRecord(
   createId: () => string,
   report: Report,
 ): ImportedRecord | null {
-  const isOfPair =
-    isSameLanguage(read.source_language, pair.source_language) &&
-    isSameLanguage(read.target_language, pair.target_language);
-  if (!isOfPair) {
-    report.add(read.line, 'other_languages');
-    return null;
-  }
   if (read.state === 'superseded' || read.state === 'rejected') {
     report.add(read.line, 'left_out');
     return null;

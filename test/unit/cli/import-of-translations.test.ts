@@ -94,6 +94,36 @@ describe('slipway ctl translations import', () => {
     expect(targets(service)).toEqual(['by place', 'by source', null, null]);
   });
 
+  it('takes a table whose line ends a spreadsheet has changed, and says so', async () => {
+    const service = fakeTranslations([
+      fakeUnit('u1', { source: 'い\r\nろ' }),
+      fakeUnit('u2', { source: 'い\nろ\r\nは', target: 'a\r\nb', state: 'draft', revision: 1 }),
+      fakeUnit('u3', { source: '真' }),
+      fakeUnit('u4', { source: 'い\r\nろ' }),
+    ]);
+    const path = join(await temporaryDirectory(), 'work.csv');
+    const rows = ['u1,"い\nろ","a\nb"', 'u2,"い\nろ\nは","a\nb"', 'u3,真,TRUE', 'u4,"い\n\nろ",x'];
+    await writeFile(path, `\ufeffid,source,target\r\n${rows.join('\r\n')}\r\n`);
+    const found = await importFile(service, path, '--partial');
+    expect(found.outcomes).toEqual(['stored', 'unchanged', 'stored', 'source_changed']);
+    expect(targets(service)).toEqual(['a\r\nb', 'a\r\nb', 'TRUE', null]);
+    expect(found.out).toMatch(/work\.csv:2: stored: u1: .*: the file has other line ends than the release/);
+    expect(found.out).toMatch(/work\.csv:5: unchanged: u2: .*: the file has other line ends/);
+    expect(found.out).toMatch(/work\.csv:9: stored: u3: .*"TRUE" is a truth value/);
+    expect(found.out).toMatch(
+      /work\.csv:10: source_changed: u4: .*from character 2 on, the file has "\\n\\nろ" and/,
+    );
+    expect(found.rows.map((each) => 'remark' in each)).toEqual([true, true, true, false]);
+    const check = await service.run('translations', 'check', path);
+    expect(check.out).toContain(`${path}:9: warning: spreadsheet_value: the target "TRUE"`);
+  });
+
+  it('leaves line ends alone in a file that no spreadsheet writes', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: 'い\r\nろ' })]);
+    const path = await jsonl(row('u1', 'a\nb', { source_text: 'い\nろ' }));
+    expect((await importFile(service, path)).outcomes).toEqual(['source_changed']);
+  });
+
   it('finds the units of a table that has only sources and targets', async () => {
     const service = fakeTranslations([
       fakeUnit('u1'),

@@ -199,7 +199,7 @@ describe('a CSV file of terms in the console', () => {
     const expected = [...reader.write(Buffer.from(text)), ...reader.end()];
     const { terms, problems, others } = readTerms(text, PAIR);
     expect([...terms, ...problems]).toEqual(expected);
-    expect([terms.map(({ line }) => line), others]).toEqual([[2, 4, 5], 0]);
+    expect([terms.map(({ line }) => line), others]).toEqual([[2, 4], 0]);
     expect(problems).toEqual([
       { kind: 'problem', line: 6, message: 'the priority is not a whole number' },
       { kind: 'problem', line: 7, message: 'aliases has more than 1000 wordings' },
@@ -209,6 +209,15 @@ describe('a CSV file of terms in the console', () => {
   it('leaves out rows of other languages, and knows a language by another tag', () => {
     const { terms, others } = readTerms(`${HEAD}a,b,ja,en,0\nc,d,JA,zh-cn,0\ne,f,,zh-TW,0\n`, PAIR);
     expect([terms.map(({ term }) => term.source_term), others]).toEqual([['c'], 2]);
+    expect(readTerms(`${HEAD}a,b,ja,en,0\ne,f,,zh-TW,0\n`, PAIR).remarks).toEqual([
+      {
+        line: 2,
+        message: '0 taken: no entry is of ja to zh-Hans; the file has ja (1), en (1), zh-TW (1)',
+      },
+    ]);
+    expect(readTerms(`${HEAD}はい,TRUE,,,0\n`, PAIR).remarks).toMatchObject([
+      { line: 2, message: expect.stringContaining('"TRUE" is a truth value') },
+    ]);
   });
 
   it.each([
@@ -216,7 +225,7 @@ describe('a CSV file of terms in the console', () => {
     ['without a row', '', /^line 1: the table has no row/],
     ['with a quote that is not closed', `${HEAD}"open,2`, /^line 2: a quote is not closed/],
     ['with text behind a quote', `${HEAD}"x"y,2`, /^line 2: a cell continues/],
-    ['that is cut behind a delimiter', `${HEAD}a,b,,,`, /^line 2: .*behind a delimiter/],
+    ['that is cut behind a delimiter', `${HEAD}a,b,`, /^line 2: the row has 3 cells instead of 5/],
     ['whose last row is cut', `${HEAD}a,b,,,0\nc,d`, /^line 3: the row has 2 cells instead of 5/],
   ])('is refused %s', (_, text, message) => {
     expect(() => readTerms(text, PAIR)).toThrow(message);

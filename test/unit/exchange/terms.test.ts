@@ -65,7 +65,7 @@ describe.each(formatNames('terms'))('terms as %s', (format) => {
   it('are read or refused with line and reason when the file is damaged: 2,000 mutations', () => {
     const original = Buffer.from(termFile(format, [writtenTerm(), writtenTerm({ term_id: 'gt_2' })]));
     let refused = 0;
-    for (const mutation of mutations(original, { seed: 15, count: 2000 })) {
+    for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
       try {
         readTermFile(format, mutation);
       } catch (error) {
@@ -120,7 +120,162 @@ describe('TBX', () => {
         },
       ]);
     }
-    expect(readTermFile('tbx', two.replace('ja-JP', 'ko'))).toEqual([{ kind: 'other', line: 2 }]);
+    expect(readTermFile('tbx', two.replace('ja-JP', 'ko'))).toEqual([
+      { kind: 'other', line: 2, languages: ['en', 'ko', 'zh-CN'] },
+    ]);
+  });
+
+  const UNWANTED = [
+    'deprecatedTerm-admn-sts',
+    'supersededTerm-admn-sts',
+    'DeprecatedTerm-Admn-Sts',
+    'deprecatedTermadmnsts',
+    'deprecatedTerm',
+    'deprecated',
+    ' superseded ',
+    'notRecommended',
+    'Not recommended',
+    'not-\n      recommended',
+    'forbidden',
+    'FORBIDDEN',
+    '\n        obsolete\n      ',
+    'supersededTerm-\nadmn-sts',
+    '<hi>deprecated</hi>Term',
+    'do not use',
+  ];
+  const STYLES: Readonly<Record<string, (state: string) => string>> = {
+    'version 2': (state) =>
+      two(
+        `<tig><term>敌</term>${state === '' ? '' : `<termNote type="administrativeStatus">${state}</termNote>`}</tig>`,
+      ),
+    'version 2, grouped': (state) =>
+      two(
+        `<ntig><termGrp><term>敌</term><termNoteGrp><termNote type="normativeAuthorization">${state}</termNote></termNoteGrp></termGrp></ntig>`,
+      ),
+    'version 2, before the term': (state) =>
+      two(`<tig><admin type="Status">${state}</admin><term>敌</term></tig>`),
+    'version 2, of the language': (state) =>
+      two(`<termNote type="administrativeStatus">${state}</termNote><tig><term>敌</term></tig>`, 'zh-CN'),
+    'version 3 in the style DCA': (state) =>
+      three(`<termSec><term>敌</term><termNote type="administrativeStatus">${state}</termNote></termSec>`),
+    'version 3 in the style DCT': (state) =>
+      three(
+        `<termSec><term>敌</term><min:administrativeStatus>${state}</min:administrativeStatus></termSec>`,
+      ),
+    'version 3 with a value in an attribute': (state) =>
+      three(
+        `<termSec><term>敌</term><normativeAuthorization value="${state.replaceAll(/<.*?>/g, '')}"/></termSec>`,
+      ),
+    'version 3 with a module of a company': (state) =>
+      three(`<termSec><term>敌</term><own:usageStatus>${state}</own:usageStatus></termSec>`),
+  };
+
+  /** An entry with a wording that is admitted, where the other one has a state. */
+  function two(term: string, language = 'zh-Hans'): string {
+    const other = '<tig><term>敌人</term></tig>';
+    const sets =
+      language === 'zh-Hans'
+        ? `<langSet xml:lang="zh-Hans">${term}${other}</langSet>`
+        : `<langSet xml:lang="zh-Hans">${other}</langSet><langSet xml:lang="zh-Hans">${term}</langSet>`;
+    return `<martif type="TBX-Basic"><text><body><termEntry><langSet xml:lang="ja"><tig><term>敵</term></tig></langSet>${sets}</termEntry></body></text></martif>`;
+  }
+
+  function three(term: string): string {
+    return `<tbx xmlns="urn:iso:std:iso:30042:ed-2" xmlns:min="http://www.tbxinfo.net/ns/min" xmlns:own="https://own.example/tbx"><text><body><conceptEntry><langSec xml:lang="ja"><termSec><term>敵</term></termSec></langSec><langSec xml:lang="zh-Hans">${term}<termSec><term>敌人</term></termSec></langSec></conceptEntry></body></text></tbx>`;
+  }
+
+  it.each(Object.keys(STYLES))('never takes a wording that must not be used: %s', (style) => {
+    for (const state of UNWANTED) {
+      const [result] = readTermFile('tbx', STYLES[style]?.(state) ?? '');
+      expect([state, result]).toMatchObject([
+        state,
+        {
+          kind: 'term',
+          term: { recommended_translation: '敌人', allowed_translations: [], review_status: null },
+          remarks: [
+            { kind: 'wording_left_out', message: expect.stringMatching(/"敌" must not be used: ".+"/) },
+          ],
+        },
+      ]);
+    }
+  });
+
+  it('leaves out wordings whose state is not known, and counts them; an entry without another one is left out', () => {
+    for (const state of ['verboten', '禁止', 'proposedTerm-admn-sts', 'preferredTerm or not', '✗ nein']) {
+      const file = STYLES['version 2']?.(state) ?? '';
+      expect([state, readTermFile('tbx', file)]).toMatchObject([
+        state,
+        [
+          {
+            term: { recommended_translation: '敌人', allowed_translations: [] },
+            remarks: [{ message: expect.stringContaining('has a state that is not known') }],
+          },
+        ],
+      ]);
+      const alone = file.replace('<tig><term>敌人</term></tig>', '');
+      expect(readTermFile('tbx', alone)).toMatchObject([
+        { kind: 'left_out', message: expect.stringContaining(JSON.stringify(state)) },
+      ]);
+    }
+  });
+
+  it.each([
+    ['', ['敌', '敌人']],
+    ['preferredTerm-admn-sts', ['敌', '敌人']],
+    ['Preferred', ['敌', '敌人']],
+    ['\n recommended', ['敌', '敌人']],
+    ['admittedTerm-admn-sts', ['敌', '敌人']],
+    ['standardizedTerm-admn-sts', ['敌', '敌人']],
+    ['legalTermadmn-\n sts', ['敌', '敌人']],
+  ])('takes a wording whose state is %j', (state, wordings) => {
+    const [result] = readTermFile('tbx', STYLES['version 2']?.(state) ?? '');
+    expect(result).toMatchObject({
+      term: { recommended_translation: wordings[0], allowed_translations: wordings.slice(1) },
+      remarks: [],
+    });
+  });
+
+  it('has a deprecated term where all its wordings must not be used, and a state of the work forbids nothing', () => {
+    const file = two('<tig><term>敌</term><admin type="status">approved</admin></tig>');
+    expect(readTermFile('tbx', file)).toMatchObject([
+      { term: { recommended_translation: '敌' }, remarks: [] },
+    ]);
+    const state = '<termNote type="administrativeStatus">forbidden</termNote>';
+    expect(readTermFile('tbx', file.replace('<termEntry>', `<termEntry>${state}`))).toMatchObject([
+      { term: { recommended_translation: '敌', review_status: 'deprecated' } },
+    ]);
+  });
+
+  it.each(Object.keys(STYLES))('of another program is read or refused when it is damaged: %s', (style) => {
+    const original = Buffer.from(STYLES[style]?.('deprecatedTerm-admn-sts') ?? '');
+    let refused = 0;
+    for (const mutation of mutations(original, { seed: 16, count: campaignSize(300, 6000) })) {
+      const found = refusal('tbx', mutation);
+      if (found === null) continue;
+      refused += 1;
+      expect(found).toEqual({ reason: expect.any(String), line: expect.any(Number) });
+    }
+    expect(refused).toBeGreaterThan(50);
+  });
+
+  it('finds a language by any name that other programs give it, and says which ones an entry has', () => {
+    const file = (tag: string): string => two('').replaceAll('zh-Hans', tag);
+    for (const tag of ['zh-CN', 'zh_CN', 'ZH-HANS-CN', 'zh', 'zh-CHS', 'zh-SG']) {
+      expect([tag, readTermFile('tbx', file(tag))]).toMatchObject([tag, [{ kind: 'term' }]]);
+    }
+    for (const tag of ['zh-TW', 'zh-Hant', 'zh-CHT', 'en', 'Chinese']) {
+      expect([tag, readTermFile('tbx', file(tag))]).toEqual([
+        tag,
+        [{ kind: 'other', line: 1, languages: ['ja', tag] }],
+      ]);
+    }
+  });
+
+  it('joins language sets of the same language, and lines that a program has broken', () => {
+    const more = '<langSet xml:lang="zh-Hans"><tig><term>\n  仇\n    敌\n</term></tig></langSet>';
+    expect(readTermFile('tbx', two('').replace('</termEntry>', `${more}</termEntry>`))).toMatchObject([
+      { term: { recommended_translation: '敌人', allowed_translations: ['仇 敌'] } },
+    ]);
   });
 
   it.each<[string, string, number]>([
@@ -130,6 +285,7 @@ describe('TBX', () => {
       1,
     ],
     ['<tmx version="1.4"/>', 'structure_invalid', 1],
+    ['<TBX dialect="TBX-Min"/>', 'structure_invalid', 1],
     ['<!DOCTYPE martif [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<martif/>', 'structure_invalid', 1],
     ['<!DOCTYPE martif [<!ENTITY % a SYSTEM "http://x/">%a;]>\n<martif/>', 'structure_invalid', 1],
     ['<martif>\n<text>&a;</text></martif>', 'syntax_invalid', 2],

@@ -7,6 +7,7 @@ import { createTmxReader } from '../../../src/exchange/tmx/read-tmx.ts';
 import type { TmxUnit } from '../../../src/exchange/tmx/tmx-record.ts';
 import { createTmxWriter } from '../../../src/exchange/tmx/write-tmx.ts';
 import { memoryRecord } from '../../support/memory-records.ts';
+import { campaignSize } from '../../support/long.ts';
 import { mutations } from '../../support/mutate.ts';
 
 function fileOf(records: readonly MemoryRecord[]): string {
@@ -79,7 +80,7 @@ describe('records as JSON lines', () => {
   it('are read or refused when the file is damaged: 2,000 mutations', () => {
     const original = Buffer.from(fileOf([RECORD, { ...RECORD, record_id: 'tm_2' }]));
     let refused = 0;
-    for (const mutation of mutations(original, { seed: 15, count: 2000 })) {
+    for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
       try {
         read(mutation, 4096);
       } catch (error) {
@@ -138,7 +139,7 @@ describe('TMX', () => {
 
   function read(document: string | Uint8Array, pieceBytes = 4096): TmxUnit[] {
     const bytes = typeof document === 'string' ? Buffer.from(document) : document;
-    const reader = createTmxReader();
+    const reader = createTmxReader('ja');
     const units: TmxUnit[] = [];
     for (let at = 0; at < bytes.length; at += pieceBytes)
       units.push(...reader.write(bytes.subarray(at, at + pieceBytes)));
@@ -249,6 +250,30 @@ describe('TMX', () => {
       ]);
     });
 
+    it('takes the wanted language where any is the source, under any of its names', () => {
+      const more =
+        '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="JA-JP"><seg>あ</seg></tuv><tuv xml:lang="zh_CN"><seg>啊</seg></tuv></tu>';
+      expect(read(foreign(more, 'srclang="*ALL*"'))).toMatchObject([
+        { records: [{ source_language: 'JA-JP', target_language: 'en' }, { target_language: 'zh_CN' }] },
+      ]);
+    });
+
+    it.each(['ja-JP', 'JA_jp', ' ja ', 'jA'])(
+      'finds the source language "%s" as a language tag',
+      (srclang) => {
+        expect(read(foreign(unit('はい'), `srclang="${srclang}"`))).toMatchObject([
+          { records: [{ source_language: 'ja', source_text: 'はい' }] },
+        ]);
+      },
+    );
+
+    it('does not take another region for the source language', () => {
+      const two = '<tu><tuv xml:lang="pt-PT"><seg>a</seg></tuv><tuv xml:lang="ja"><seg>あ</seg></tuv></tu>';
+      expect(sources(foreign(two, 'srclang="pt-BR"'))).toEqual([
+        'problem: the unit has no text in its source language "pt-BR"',
+      ]);
+    });
+
     it('names the units that it cannot use, and reads the others', () => {
       const units = [
         unit('はい<ph x="1"/>'),
@@ -293,7 +318,7 @@ describe('TMX', () => {
     it('is read or refused, never a crash: 2,000 mutations', () => {
       const original = Buffer.from(write([RECORD, { ...RECORD, record_id: 'tm_2' }]));
       let refused = 0;
-      for (const mutation of mutations(original, { seed: 15, count: 2000 })) {
+      for (const mutation of mutations(original, { seed: 15, count: campaignSize(2000, 40_000) })) {
         try {
           read(mutation);
         } catch (error) {

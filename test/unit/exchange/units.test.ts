@@ -478,7 +478,7 @@ describe('files of units', () => {
       ['', /^structure_invalid: line 1: the table has no row of names/],
       ['id,source\n', /^structure_invalid: line 1: .*target_text 0 times/],
       ['source,target,translation\n', /^structure_invalid: line 1: .*target_text 2 times/],
-      ['id,source,target\n1,a\n', /^structure_invalid: line 2: the row has 2 cells instead of 3/],
+      ['id,source,target\n1,a', /^structure_invalid: line 2: the row has 2 cells instead of 3/],
       ['id,source,target\n1,"a\nb"x,c\n', /^syntax_invalid: line 3: a cell continues/],
       ['id,source,target\n1,"a\n\n', /^syntax_invalid: line 2: a quote is not closed/],
       [`id,source,target\n1,${'x'.repeat(2 ** 20 + 17)},b\n`, /^limit_exceeded: line 2: a cell has more/],

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { ReadTerm, ReadTermResult } from '../../../contract/formats/glossary/read-term.ts';
+import type { ReadTerm, ReadTermResult, TermRemark } from '../../../contract/formats/glossary/read-term.ts';
 import {
   changeBody,
   judgeTerm,
@@ -9,6 +9,7 @@ import {
 } from '../../../contract/formats/glossary/term-import.ts';
 import type { ImportStep } from '../../../domain/glossary/import-decision.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import { OtherLanguages } from '../../../domain/text/other-languages.ts';
 import { TERM_FORMATS } from '../../../exchange/glossary/term-formats.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
@@ -42,7 +43,7 @@ interface ImportedTerms {
   readonly issues: readonly { readonly line: number; readonly outcome: Outcome; readonly message: string }[];
 }
 
-type Outcome = ImportedOutcome | 'conflict' | 'refused' | 'left_out' | 'other_languages';
+type Outcome = ImportedOutcome | TermRemark['kind'] | 'conflict' | 'refused' | 'left_out' | 'other_languages';
 
 interface TermOutcome {
   readonly outcome: Outcome;
@@ -86,19 +87,31 @@ async function importResults(
 ): Promise<ImportedTerms> {
   const counts: Partial<Record<Outcome, number>> = {};
   const issues: { line: number; outcome: Outcome; message: string }[] = [];
+  const others = new OtherLanguages(work.pair.sourceLanguage, work.pair.targetLanguage);
+  const add = (line: number, outcome: Outcome, message?: string): void => {
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+    if (message !== undefined) issues.push({ line, outcome, message });
+  };
   for (const [at, result] of results.entries()) {
     work.context.signal.throwIfAborted();
+    const { line } = result;
+    if (result.kind === 'other') others.sawOther(line, result.languages);
+    else others.sawWanted();
     const { outcome, message } = await importResult(work, result);
-    counts[outcome] = (counts[outcome] ?? 0) + 1;
-    if (message !== undefined) issues.push({ line: result.line, outcome, message });
+    add(line, outcome, message);
+    const remarks = result.kind === 'term' ? result.remarks : [];
+    for (const { kind, message: remark } of remarks) add(line, kind, remark);
     progress.show(`${at + 1} of ${results.length} entries`);
   }
+  const issue = others.issue();
+  if (issue !== null) issues.push({ ...issue, outcome: 'other_languages' });
   return { counts, issues };
 }
 
 async function importResult(work: Import, result: ReadTermResult): Promise<TermOutcome> {
   if (result.kind === 'other') return { outcome: 'other_languages' };
   if (result.kind === 'problem') return { outcome: 'refused', message: result.message };
+  if (result.kind === 'left_out') return { outcome: 'left_out', message: result.message };
   const { term } = result;
   const text = queriedText(term);
   const found = text === null ? null : await queryTerms(work.context, { source_text: text });

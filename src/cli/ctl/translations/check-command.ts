@@ -18,6 +18,10 @@ import type { FileUnit } from './match-units.ts';
 /** The languages of a file that names none, as the service has them by default. */
 const DEFAULT_LANGUAGES: UnitLanguages = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 
+const SPREADSHEET_VALUE = 'spreadsheet_value';
+/** Checks that the daemon does not make of a single target. */
+const OWN_CHECKS: ReadonlySet<string> = new Set(['inconsistent_target', SPREADSHEET_VALUE]);
+
 /** Runs `translations check`. @throws CtlFailure */
 export async function runCheck(context: CtlContext): Promise<CtlExit> {
   const { args, words } = context;
@@ -53,7 +57,7 @@ function mergeFindings(local: readonly FileFinding[], outcomes: readonly UnitOut
       .map(({ line, file_unit_id: id }) => nameOf(line, id)),
   );
   const kept = local.filter(
-    ({ check, line, unit_id: id }) => check === 'inconsistent_target' || !judged.has(nameOf(line, id)),
+    ({ check, line, unit_id: id }) => OWN_CHECKS.has(check) || !judged.has(nameOf(line, id)),
   );
   const found = outcomes.flatMap((each): FileFinding[] => {
     const { line, outcome, detail } = each;
@@ -106,9 +110,10 @@ function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileF
     const target = each.unit.target_text ?? '';
     return target === '' ? [] : [{ each, source: each.unit.source_text, target }];
   });
-  const findings = translated.flatMap(({ each, source, target }) =>
-    checkTarget({ source, target, ...languages }).map((found) => fileFinding(each, found)),
-  );
+  const findings = translated.flatMap(({ each, source, target }) => [
+    ...checkTarget({ source, target, ...languages }).map((found) => fileFinding(each, found)),
+    ...spreadsheetFindings(each),
+  ]);
   const grouped = translated
     .map(({ each, source, target }, at) => ({ each, unit_id: String(at), source, target }))
     .toSorted((left, right) => compareTexts(normalText(left.source), normalText(right.source)));
@@ -117,6 +122,12 @@ function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileF
     if (found !== undefined) findings.push(fileFinding(found.each, finding));
   }
   return findings.toSorted((left, right) => left.line - right.line);
+}
+
+function spreadsheetFindings(unit: FileUnit): FileFinding[] {
+  const message = unit.table?.remark ?? null;
+  if (message === null) return [];
+  return [fileFinding(unit, { check: SPREADSHEET_VALUE, severity: 'warning', message })];
 }
 
 function fileFinding(

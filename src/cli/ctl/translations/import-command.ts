@@ -107,14 +107,20 @@ function renderImport(
 const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);
 
 /** Whether the output lists a unit. A unit without a target is listed only when the task is submitted. */
-function isTold({ outcome, detail }: UnitOutcome, isSubmitted: boolean): boolean {
+function isTold({ outcome, detail, remark }: UnitOutcome, isSubmitted: boolean): boolean {
   return (
-    isProblem(outcome) || BLOCKED.has(outcome) || (isSubmitted && outcome === 'no_target' && detail !== '')
+    isProblem(outcome) ||
+    BLOCKED.has(outcome) ||
+    remark !== undefined ||
+    (isSubmitted && outcome === 'no_target' && detail !== '')
   );
 }
 
-function lineOf({ line, file_unit_id: id, outcome, detail }: UnitOutcome): { line: number; text: string } {
-  const more = detail === '' ? '' : `: ${detail}`;
+function lineOf({ line, file_unit_id: id, outcome, detail, remark = '' }: UnitOutcome): {
+  line: number;
+  text: string;
+} {
+  const more = [detail, remark].map((text) => (text === '' ? '' : `: ${text}`)).join('');
   return { line, text: `${outcome}: ${id ?? 'no id'}: ${OUTCOMES[outcome].text}${more}` };
 }
 

@@ -2,6 +2,7 @@ import type { ReadResult } from '../../../exchange/units/unit-record.ts';
 import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
 import { findingsText, type Outcome, type SentFinding, type UnitOutcome } from './outcomes.ts';
 import { countText } from '../../../domain/count-text.ts';
+import { isSameButLineEnds, targetOfTable } from '../../../domain/text/line-ends.ts';
 import type { ServiceTask } from './service-pages.ts';
 
 /** A target to send. */
@@ -25,6 +26,8 @@ interface ImportPlan {
   /** Units that are not sent, and why. */
   readonly done: readonly UnitOutcome[];
   readonly taskIds: ReadonlySet<string>;
+  /** What spreadsheets have changed, or may have changed, by line. */
+  readonly remarks: ReadonlyMap<number, string>;
 }
 
 /** Characters (UTF-16 units) of a text that the action takes. */
@@ -64,16 +67,34 @@ export function planImport(
   const doubtful: DoubtfulUnit[] = [];
   const done: UnitOutcome[] = [];
   const taskIds = new Set<string>();
+  const remarks = new Map<number, string>();
   const first = new Map<string, { readonly line: number; readonly text: string }>();
-  for (const each of units) {
-    const match = matchOf(each);
+  for (const read of units) {
+    const match = matchOf(read);
     if (match.by !== null) taskIds.add(match.unit.taskId);
+    const each = match.by === null ? read : withLineEndsOfService(read, match.unit);
+    const remark = each === read ? read.table?.remark : OTHER_LINE_ENDS;
+    if (typeof remark === 'string') remarks.set(read.line, remark);
     const decision = decide(each, match, { first, workerId });
     if ('outcome' in decision) done.push(outcomeOf(each, match, decision));
     else if (decision.exportedRevision === null) send.push(decision.planned);
     else doubtful.push({ ...decision.planned, exportedRevision: decision.exportedRevision });
   }
-  return { send, doubtful, done, taskIds };
+  return { send, doubtful, done, taskIds, remarks };
+}
+
+const OTHER_LINE_ENDS =
+  'the file has other line ends than the release or the stored target, which stay as they are';
+
+/** A unit of a table with the line ends of the service; the same unit when they do not differ. */
+function withLineEndsOfService(read: FileUnit, known: KnownUnit): FileUnit {
+  const { unit, table } = read;
+  if (table === undefined || unit.target_text === null) return read;
+  const isSame = unit.source_text === known.sourceText;
+  if (!isSame && !isSameButLineEnds(unit.source_text, known.sourceText)) return read;
+  const target = targetOfTable(unit.target_text, known.targetText, isSame ? null : known.sourceText);
+  if (isSame && target === unit.target_text) return read;
+  return { ...read, unit: { ...unit, source_text: known.sourceText, target_text: target } };
 }
 
 /** The outcome of a unit that was to be sent. */
@@ -114,7 +135,10 @@ function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId 
     return { outcome: 'no_target', detail: OPEN.has(known.state) ? `the unit is ${known.state}` : '' };
   }
   if (known.isCut) return TOO_LONG;
-  if (known.sourceText !== unit.source_text) return { outcome: 'source_changed', detail: 'export it again' };
+  if (known.sourceText !== unit.source_text) {
+    const detail = `${textDifference(unit.source_text, known.sourceText)}; export it again`;
+    return { outcome: 'source_changed', detail };
+  }
   const before = first.get(known.unitId);
   if (before !== undefined) return repeated(before, text);
   first.set(known.unitId, { line, text });
@@ -123,6 +147,14 @@ function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId 
   const isClaimed = known.claimedBy !== null && known.claimedBy !== workerId;
   if ('outcome' in decision || !isClaimed) return decision;
   return { outcome: 'claimed', detail: `by ${known.claimedBy}; --worker ${known.claimedBy} if it is you` };
+}
+
+/** Where two texts begin to differ. */
+function textDifference(file: string, release: string): string {
+  let at = 0;
+  while (at < file.length && file[at] === release[at]) at += 1;
+  const part = (text: string): string => JSON.stringify(text.slice(at, at + 20).toWellFormed());
+  return `from character ${at + 1} on, the file has ${part(file)} and the release ${part(release)}`;
 }
 
 function repeated(before: { readonly line: number; readonly text: string }, text: string): NotSent {

@@ -92,7 +92,17 @@ async function importShown(
     }
   }
   run.leave(judged);
-  return { releaseId: index.releaseId, ...run.result(), unfinished: [...unfinished.values()] };
+  const { outcomes, ...result } = run.result();
+  return {
+    releaseId: index.releaseId,
+    ...result,
+    outcomes: outcomes.map((each) => withRemark(each, plan.remarks.get(each.line))),
+    unfinished: [...unfinished.values()],
+  };
+}
+
+function withRemark(outcome: UnitOutcome, remark: string | undefined): UnitOutcome {
+  return remark === undefined ? outcome : { ...outcome, remark };
 }
 
 class ImportRun {

@@ -1,14 +1,10 @@
-import type { ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
+import type { ReadResult, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { UnitState } from '../../../domain/translation/unit-state.ts';
 import type { SentFinding } from './outcomes.ts';
 import { placeOf, type ServiceUnit } from './service-pages.ts';
 
 /** A unit of a file. */
-export interface FileUnit {
-  /** From 1. */
-  readonly line: number;
-  readonly unit: ReadUnit;
-}
+export type FileUnit = Extract<ReadResult, { kind: 'unit' }>;
 
 /** A unit of the service, as far as an import needs it. */
 export interface KnownUnit {

@@ -44,6 +44,8 @@ export interface UnitOutcome {
   readonly matched_by: 'id' | 'place' | 'source' | null;
   readonly task_id: string | null;
   readonly findings: readonly SentFinding[];
+  /** What a spreadsheet has changed, or may have changed. */
+  readonly remark?: string;
 }
 
 /** A finding of the daemon. */

@@ -129,7 +129,7 @@ async function pause(seconds: number, signal: AbortSignal): Promise<void> {
 }
 
 function Preview({
-  chosen: { file, terms, problems, others },
+  chosen: { file, terms, problems, remarks, others },
   onStart,
 }: {
   readonly chosen: Chosen;
@@ -155,7 +155,7 @@ function Preview({
         />
       )}
       <More of={terms.length} shown={SHOWN} />
-      <Issues rows={problems} />
+      <Issues rows={[...problems, ...remarks]} />
       {terms.length === 0 ? null : (
         <Button class="primary" onClick={onStart}>{`Import ${counted(terms.length, 'term')}`}</Button>
       )}
@@ -164,7 +164,7 @@ function Preview({
 }
 
 function Course({
-  chosen: { terms, problems },
+  chosen: { terms, problems, remarks },
   progress: { done, counts, issues },
   isRunning,
   onStop,
@@ -193,7 +193,7 @@ function Course({
           {`${done === terms.length ? 'The import has ended' : `Stopped after ${count(done)} of ${count(terms.length)}`}: ${sums.join(', ') || 'nothing was changed'}.`}
         </p>
       )}
-      <Issues rows={[...problems, ...issues]} />
+      <Issues rows={[...problems, ...remarks, ...issues]} />
     </>
   );
 }
@@ -210,9 +210,9 @@ function Issues({
   if (rows.length === 0) return null;
   return (
     <>
-      <ul class="rows" aria-label="Terms that are not imported">
+      <ul class="rows" aria-label="Terms that are not imported, and remarks">
         {rows.slice(0, SHOWN_ISSUES).map(({ line, message }) => (
-          <li key={line}>
+          <li key={`${line} ${message}`}>
             <span class="muted">{`Line ${count(line)}: `}</span>
             <bdi>{message}</bdi>
           </li>

@@ -12,6 +12,7 @@ import {
 } from '../../../contract/formats/glossary/term-import.ts';
 import { termTable } from '../../../contract/formats/glossary/term-table.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
+import { OtherLanguages } from '../../../domain/text/other-languages.ts';
 import { postAction } from '../../actions/post-action.ts';
 import { ApiFailure } from '../../api/api-client.ts';
 import type { App } from '../../state/app.ts';
@@ -130,6 +131,8 @@ export interface FileTerms {
   readonly terms: readonly FileTerm[];
   /** Rows that cannot be read. */
   readonly problems: ReadonlyArray<Extract<ReadTermResult, { kind: 'problem' }>>;
+  /** What is worth a look in the others. */
+  readonly remarks: ReadonlyArray<{ readonly line: number; readonly message: string }>;
   readonly others: number;
 }
 
@@ -156,5 +159,18 @@ export function readTerms(text: string, pair: LanguagePair): FileTerms {
   take(reader.end());
   const terms = results.filter((each) => each.kind === 'term');
   const problems = results.filter((each) => each.kind === 'problem');
-  return { terms, problems, others: results.length - terms.length - problems.length };
+  const others = results.filter((each) => each.kind === 'other');
+  const languages = new OtherLanguages(pair.sourceLanguage, pair.targetLanguage);
+  if (others.length < results.length) languages.sawWanted();
+  for (const { line, languages: names } of others) languages.sawOther(line, names);
+  const nothing = languages.issue();
+  const remarks = terms.flatMap(({ line, remarks: found }) =>
+    found.map(({ message }) => ({ line, message })),
+  );
+  return {
+    terms,
+    problems,
+    remarks: nothing === null ? remarks : [nothing],
+    others: others.length,
+  };
 }

@@ -1,14 +1,19 @@
 import { ExchangeFileError } from '../exchange-file-error.ts';
 import { CsvScanner, type CsvLine } from './scan-csv.ts';
 import { withoutGuard } from './spreadsheet-guard.ts';
+import { spreadsheetRemark } from './spreadsheet-remark.ts';
 
 export interface TableOptions<C extends string, T> {
   readonly columns: readonly C[];
   /** Other names of columns, in lower case. */
   readonly aliases: Readonly<Record<string, C>>;
-  readonly required: readonly C[];
-  /** @param values the cells by their columns, without their guards */
-  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
+  /** The columns that every table has. */
+  readonly required: readonly [source: C, target: C];
+  /**
+   * @param values the cells by their columns, without their guards
+   * @param remark what a spreadsheet may have done to the target; `null` when nothing shows
+   */
+  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number, remark: string | null) => T;
 }
 
 interface RowReader<T> {
@@ -18,24 +23,33 @@ interface RowReader<T> {
   end(): T[];
 }
 
+/** The first line by which spreadsheets are told the delimiter, as `sep=;`: alone, or divided by this delimiter. */
+const SEPARATOR_LINE = /^sep=.?$/i;
+
 /**
  * Makes a reader of tables with commas, semicolons or tabs. The first row names the columns, in any order; columns with other names
- * are left out.
+ * are left out. A row may lack its last cells, as spreadsheets write rows that end with empty ones.
  */
 export function createRowReader<C extends string, T>(options: TableOptions<C, T>): RowReader<T> {
   const scanner = new CsvScanner();
   let columns: readonly (C | null)[] | null = null;
+  /** The places of the source and the target. */
+  let places = [-1, -1];
 
   const readRow = (row: CsvLine): T[] => {
     if (columns === null) {
-      columns = columnsOf(row, options);
+      const isSeparatorLine = SEPARATOR_LINE.test(row.cells[0] ?? '') && row.line === 1;
+      if (!isSeparatorLine) {
+        const found = columnsOf(row, options);
+        columns = found;
+        places = options.required.map((column) => found.indexOf(column));
+      }
       return [];
     }
-    if (row.cells.length !== columns.length) {
-      const message = `the row has ${row.cells.length} cells instead of ${columns.length}; the file may be cut off`;
-      throw new ExchangeFileError('structure_invalid', message, row.line);
-    }
-    return [options.read(valuesOf(row, columns), row.line)];
+    checkLength(row, columns);
+    const [source = '', target = ''] = places.map((place) => row.cells[place] ?? '');
+    const remark = spreadsheetRemark(target, withoutGuard(source));
+    return [options.read(valuesOf(row, columns), row.line, remark)];
   };
 
   return {
@@ -47,6 +61,20 @@ export function createRowReader<C extends string, T>(options: TableOptions<C, T>
       return results;
     },
   };
+}
+
+/** @throws ExchangeFileError for a row with cells of no column, and for a last row that is cut off */
+function checkLength(row: CsvLine, columns: readonly unknown[]): void {
+  const { cells, line, hasLineEnd } = row;
+  const counts = `the row has ${cells.length} cells instead of ${columns.length}`;
+  if (cells.slice(columns.length).some((cell) => cell !== '')) {
+    const message = `${counts}; put a text that has the delimiter in quotes`;
+    throw new ExchangeFileError('structure_invalid', message, line);
+  }
+  // No spreadsheet leaves out both the last cells and the line end, but a cut does.
+  if (cells.length < columns.length && !hasLineEnd) {
+    throw new ExchangeFileError('structure_invalid', `${counts}; the file may be cut off`, line);
+  }
 }
 
 function columnsOf<C extends string>(

@@ -4,8 +4,11 @@ import { MAX_TEXT_CHARACTERS } from '../text-limit.ts';
 export interface CsvLine {
   readonly cells: readonly string[];
   readonly line: number;
+  /** Only the last row of a file can lack its line end. */
+  readonly hasLineEnd: boolean;
 }
 
+/** Cells of a row that are kept. Empty ones behind them are left out: spreadsheets write some thousands for a formatted row. */
 const MAX_CELLS = 64;
 const DELIMITERS = new Set([',', ';', '\t']);
 /** Longer cells are of no unit: a text in full, and its guard. */
@@ -15,7 +18,7 @@ type State = 'cell start' | 'plain' | 'quoted' | 'quote in quoted';
 
 /**
  * Scans RFC 4180 with lines that end with CRLF, LF or CR. The delimiter is a comma, a semicolon or a tab; the first one that
- * follows a cell of the first row decides, because spreadsheets choose by country. Empty lines are left out.
+ * follows a cell of the first row decides, because spreadsheets choose by country. Rows of only empty cells are left out.
  */
 export class CsvScanner {
   #state: State = 'cell start';
@@ -24,6 +27,8 @@ export class CsvScanner {
   #cells: string[] = [];
   #line = 1;
   #rowLine = 1;
+  /** Whether the first cell of the row is in quotes. */
+  #isQuoted = false;
   readonly #rows: CsvLine[] = [];
   #isBehindReturn = false;
 
@@ -33,18 +38,18 @@ export class CsvScanner {
     return this.#rows.splice(0);
   }
 
-  /** The last row. @throws ExchangeFileError when a quote is not closed */
+  /** The last row. @throws ExchangeFileError when a quote is not closed, or the row is cut off */
   end(): CsvLine[] {
     if (this.#state === 'quoted') {
       const message = 'a quote is not closed; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
-    if (this.#state === 'cell start' && this.#cells.length > 0) {
-      // An empty last cell needs a line end, so that a cut behind a delimiter is found.
+    if (this.#state === 'cell start' && this.#cells.length > 0 && this.#isQuoted) {
+      // Programs that put every cell in quotes end the last row, so that a cut behind a delimiter is found.
       const message = 'the last row ends behind a delimiter; the file may be cut off';
       throw new ExchangeFileError('syntax_invalid', message, this.#rowLine);
     }
-    this.#endRow();
+    this.#endRow(false);
     return this.#rows.splice(0);
   }
 
@@ -59,7 +64,7 @@ export class CsvScanner {
       this.#add('"');
       this.#state = 'quoted';
     } else if (character === '\n' || character === '\r') {
-      this.#endRow();
+      this.#endRow(true);
       this.#line += 1;
       this.#rowLine = this.#line;
       this.#isBehindReturn = character === '\r';
@@ -69,6 +74,7 @@ export class CsvScanner {
       this.#refuse('syntax_invalid', 'a cell continues behind its closing quote');
     } else if (this.#state === 'cell start' && character === '"') {
       this.#state = 'quoted';
+      this.#isQuoted ||= this.#cells.length === 0;
     } else {
       this.#state = 'plain';
       this.#add(character);
@@ -101,21 +107,20 @@ export class CsvScanner {
   }
 
   #endCell(): void {
-    if (this.#cells.length === MAX_CELLS) {
+    if (this.#cells.length < MAX_CELLS) this.#cells.push(this.#cell);
+    else if (this.#cell !== '') {
       this.#refuse('limit_exceeded', `a row has more than ${MAX_CELLS} cells`);
     }
-    this.#cells.push(this.#cell);
     this.#cell = '';
     this.#state = 'cell start';
   }
 
-  #endRow(): void {
-    const isEmpty = this.#cells.length === 0 && this.#cell === '' && this.#state === 'cell start';
-    if (!isEmpty) {
-      this.#endCell();
-      this.#rows.push({ cells: this.#cells, line: this.#rowLine });
-    }
+  #endRow(hasLineEnd: boolean): void {
+    this.#endCell();
+    const cells = this.#cells;
+    if (cells.some((cell) => cell !== '')) this.#rows.push({ cells, line: this.#rowLine, hasLineEnd });
     this.#cells = [];
+    this.#isQuoted = false;
   }
 
   #refuse(reason: 'syntax_invalid' | 'limit_exceeded', message: string): never {

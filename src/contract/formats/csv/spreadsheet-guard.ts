@@ -1,11 +1,18 @@
 /** Cells that a spreadsheet runs as a formula. Source: OWASP, CSV Injection. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-/** Cells that a spreadsheet turns into numbers, dates or truth values. */
+const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
+/** Cells that a spreadsheet turns into numbers, dates, times, truth or error values. Blanks around them and wide forms do not count. */
 const REINTERPRETED = [
-  /^[.\d０-９][\d０-９\s.,:;/+\-%eE年月日時分秒]*$/,
+  /^\.?\d[\d\s.,:;/\u2044+\-%e年月日時分秒]*(?:[ap]m?)?$/i,
+  /^[$¥€£\\]\s*\d/,
+  /^\(\s*[$¥€£]?\d[\d.,]*\s*\)$/,
+  /^#(?:N\/A|[A-Z0-9/]+[?!])$/i,
   /^(?:true|false)$/i,
-  /^(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ .-]?\d/i,
-  /^\d{1,2}[ .-]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i,
+  new RegExp(`^${MONTH}[a-z]*[ .-]?\\d`, 'i'),
+  new RegExp(`^\\d{1,2}[ .-]?${MONTH}`, 'i'),
+  // Dates of Japanese eras, and times of Japan and China.
+  /^(?:明治|大正|昭和|平成|令和|[mtshr])\s*\d{1,2}[年.\-/]/i,
+  /^(?:午前|午後|上午|下午)\s*\d/,
 ];
 
 /**
@@ -25,5 +32,8 @@ function needsGuard(cell: string): boolean {
   let start = 0;
   while (cell[start] === "'") start += 1;
   const rest = cell.slice(start);
-  return FORMULA.test(rest) || (rest.length <= 64 && REINTERPRETED.some((pattern) => pattern.test(rest)));
+  if (FORMULA.test(rest)) return true;
+  if (rest.length > 64) return false;
+  const bare = rest.normalize('NFKC').trim();
+  return REINTERPRETED.some((pattern) => pattern.test(bare));
 }

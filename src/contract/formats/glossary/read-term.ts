@@ -16,10 +16,23 @@ export interface ReadTerm {
   readonly source_note: string | null;
 }
 
+/** What is worth a look in a term that is taken. */
+export interface TermRemark {
+  readonly kind: 'wording_left_out' | 'spreadsheet_value';
+  readonly message: string;
+}
+
 export type ReadTermResult =
-  | { readonly kind: 'term'; readonly line: number; readonly term: ReadTerm }
-  /** An entry of other languages. */
-  | { readonly kind: 'other'; readonly line: number }
+  | {
+      readonly kind: 'term';
+      readonly line: number;
+      readonly term: ReadTerm;
+      readonly remarks: readonly TermRemark[];
+    }
+  /** An entry of other languages, whose tags may be empty. */
+  | { readonly kind: 'other'; readonly line: number; readonly languages: readonly string[] }
+  /** An entry whose wordings must not be used. */
+  | { readonly kind: 'left_out'; readonly line: number; readonly message: string }
   | { readonly kind: 'problem'; readonly line: number; readonly message: string };
 
 /** Most aliases, translations or keys of a scope of one term. */

@@ -49,18 +49,19 @@ export function termTable(pair: LanguagePair): TableOptions<TermColumn, ReadTerm
     columns: TERM_COLUMNS,
     aliases: TERM_COLUMN_ALIASES,
     required: ['source_term', 'recommended_translation'],
-    read: (cells, line) => readRow(cells, line, pair),
+    read: (cells, line, remark) => readRow(cells, line, remark, pair),
   };
 }
 
-function readRow(cells: Cells, line: number, pair: LanguagePair): ReadTermResult {
+function readRow(cells: Cells, line: number, remark: string | null, pair: LanguagePair): ReadTermResult {
   const { source_language: source = '', target_language: target = '' } = cells;
   const isOfPair =
     (source === '' || isSameLanguage(source, pair.sourceLanguage)) &&
     (target === '' || isSameLanguage(target, pair.targetLanguage));
-  if (!isOfPair) return { kind: 'other', line };
+  if (!isOfPair) return { kind: 'other', line, languages: [source, target] };
   try {
-    return { kind: 'term', line, term: termOf(cells) };
+    const remarks = remark === null ? [] : [{ kind: 'spreadsheet_value', message: remark } as const];
+    return { kind: 'term', line, term: termOf(cells), remarks };
   } catch (error) {
     if (!(error instanceof CellError)) throw error;
     return { kind: 'problem', line, message: error.message };

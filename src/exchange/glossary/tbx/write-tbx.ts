@@ -37,10 +37,10 @@ function entryOf(term: ReportedTerm): string {
     ? languageSet(term.target_language, [recommended_translation], allowed_translations, isDeprecated)
     : '';
   const id = XML_ID.test(term.term_id) ? term.term_id : null;
-  return `${startTag('termEntry', { id })}${valuesOf(term, id === null)}${source}${target}</termEntry>\n`;
+  return `${startTag('termEntry', { id })}${valuesOf(term, id === null, hasTarget)}${source}${target}</termEntry>\n`;
 }
 
-function valuesOf(term: ReportedTerm, hasOwnId: boolean): string {
+function valuesOf(term: ReportedTerm, hasOwnId: boolean, hasTarget: boolean): string {
   const { source } = term;
   const admin: [string, string | undefined][] = [
     [TBX_CATEGORIES.termId, hasOwnId ? term.term_id : undefined],
@@ -50,6 +50,7 @@ function valuesOf(term: ReportedTerm, hasOwnId: boolean): string {
       TBX_CATEGORIES.scope + key,
       value,
     ]),
+    [TBX_CATEGORIES.targetLanguage, hasTarget ? undefined : term.target_language],
     [TBX_CATEGORIES.source, source.source_ref],
     [TBX_CATEGORIES.author, source.source_author],
   ];

@@ -12,7 +12,7 @@ import type { RefusedContainers } from '../work/review/review.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import { FIRST_UNIT, type UnitPlace, type UnitsAfter } from '../../parse/index/read/units-after.ts';
 
-/** The outcomes of a unit of a file. */
+/** The outcomes of a unit of a file; the last two are remarks beside another outcome. */
 export const LINE_OUTCOMES = [
   'accepted',
   'repeated',
@@ -28,6 +28,8 @@ export const LINE_OUTCOMES = [
   'revision_changed',
   'four_eyes_required',
   'lease_held',
+  'line_ends_changed',
+  'spreadsheet_value',
 ] as const;
 
 /** One of {@link LINE_OUTCOMES}. */
@@ -49,6 +51,8 @@ const MESSAGES: Readonly<Partial<Record<LineOutcome, string>>> = {
   source_mismatch: 'was made for another source text than the stored one; export it again',
   duplicate_unit: 'is in the file twice',
   task_closed: 'belongs to a task that takes no results; open the task first',
+  line_ends_changed:
+    'has other line ends in the file than in the release or the stored target, which stay as they are',
 };
 
 interface Staging {
@@ -139,8 +143,18 @@ async function usableUnit(staging: Staging, result: ReadResult): Promise<FileUni
     await refuseUnreadable(staging, line, message, unit_id, locator);
     return null;
   }
-  const sourceDigest = blake3OfText(sourceText);
-  return { line, unitId: unitIdOf(unit_id), locator, sourceText, sourceDigest, text, revision };
+  const { table } = result;
+  if (typeof table?.remark === 'string') staging.report.remark(line, 'spreadsheet_value', table.remark);
+  return {
+    line,
+    unitId: unitIdOf(unit_id),
+    locator,
+    sourceText,
+    sourceDigest: blake3OfText(sourceText),
+    text,
+    revision,
+    isOfTable: table !== undefined,
+  };
 }
 
 /** Collects units. @returns those whose id is unknown */
@@ -156,6 +170,8 @@ async function stage(staging: Staging, units: readonly FileUnit[]): Promise<read
   for (const [at, unit] of known.entries()) {
     const outcome = outcomes[at];
     if (outcome === 'unknown_unit') unknown.push(unit);
+    else if (outcome === 'line_ends_changed')
+      staging.report.remark(unit.line, outcome, messageOf(unit, outcome));
     else if (outcome !== undefined && outcome !== 'staged') await refuseUnit(staging, unit, outcome);
   }
   return unknown;
@@ -192,9 +208,13 @@ async function stageLost(staging: Staging): Promise<void> {
 }
 
 async function refuseUnit(staging: Staging, unit: FileUnit, outcome: LineOutcome): Promise<void> {
-  const name = unit.unitId === null ? 'a unit without a known id' : unitIdText(unit.unitId);
-  const message = `${name} ${MESSAGES[outcome] ?? ''}`;
-  await refuse(staging, unit.line, outcome, message, { units: [], places: placesOf(unit.locator) });
+  const refused = { units: [], places: placesOf(unit.locator) };
+  await refuse(staging, unit.line, outcome, messageOf(unit, outcome), refused);
+}
+
+function messageOf({ unitId }: FileUnit, outcome: LineOutcome): string {
+  const name = unitId === null ? 'a unit without a known id' : unitIdText(unitId);
+  return `${name} ${MESSAGES[outcome] ?? ''}`;
 }
 
 async function refuseUnreadable(
@@ -247,6 +267,7 @@ interface FileUnit {
   readonly text: string;
   /** That the target had when the file was written; `null` when the file has none. */
   readonly revision: number | null;
+  readonly isOfTable: boolean;
 }
 
 /** Bounds of one page: it passes through the event loop. */

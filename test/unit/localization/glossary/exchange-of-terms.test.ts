@@ -205,6 +205,68 @@ describe('an import', () => {
     });
   });
 
+  it('counts and names wordings that it leaves out, and what a spreadsheet may have changed', async () => {
+    const world = await createTestGlossary();
+    const term = (source: string, targets: string): string =>
+      `<termEntry><langSet xml:lang="ja"><tig><term>${source}</term></tig></langSet><langSet xml:lang="zh-CN">${targets}</langSet></termEntry>\n`;
+    const wording = (text: string, state: string): string =>
+      `<tig><term>${text}</term><termNote type="administrativeStatus">${state}</termNote></tig>`;
+    const entries = [
+      term(
+        '先生',
+        wording('老师', 'preferred') + wording('先生', 'notRecommended') + wording('导师', 'veraltet'),
+      ),
+      term('敵', wording('敌', '\n forbidden\n')),
+      term('海', wording('海', 'veraltet')),
+    ];
+    put(world, 'a.tbx', `<martif><text><body>\n${entries.join('')}</body></text></martif>`);
+    const { result } = await importFile(world, 'a.tbx', { trusted: true }, REVIEW);
+    expect(result).toMatchObject({
+      counts: { added: 2, left_out: 1, wording_left_out: 2 },
+      issues: [
+        {
+          line: 6,
+          outcome: 'left_out',
+          message: expect.stringContaining('"海" has a state that is not known'),
+        },
+        { line: 2, message: expect.stringContaining('"先生" must not be used: "notRecommended"') },
+        { line: 2, message: expect.stringContaining('"导师" has a state that is not known: "veraltet"') },
+      ],
+    });
+    expect(
+      (await terms(world)).map((each) => [each.source_term, each.review_status, each.allowed_translations]),
+    ).toEqual([
+      ['先生', 'approved', []],
+      ['敵', 'deprecated', []],
+    ]);
+    put(world, 'b.csv', 'source,translation\n1/2,2-Jan\n');
+    expect((await importFile(world, 'b.csv')).result).toMatchObject({
+      counts: { added: 1, spreadsheet_value: 1 },
+      issues: [{ line: 2, outcome: 'spreadsheet_value' }],
+    });
+  });
+
+  it('of a file without the wanted languages takes nothing, and says which ones the file has', async () => {
+    const world = await createTestGlossary();
+    const entry =
+      '<termEntry><langSet xml:lang="ja"><tig><term>先生</term></tig></langSet><langSet xml:lang="en"><tig><term>teacher</term></tig></langSet></termEntry>';
+    put(world, 'a.tbx', `<martif><text><body>\n${entry}\n${entry}</body></text></martif>`);
+    expect((await importFile(world, 'a.tbx')).result).toMatchObject({
+      counts: { added: 0, other_languages: 2 },
+      issues: [
+        {
+          line: 2,
+          outcome: 'other_languages',
+          message: '0 taken: no entry is of ja to zh-Hans; the file has ja (2), en (2)',
+        },
+      ],
+    });
+    expect((await importFile(world, 'a.tbx', { target_language: 'en-US' })).result).toMatchObject({
+      counts: { added: 1, unchanged: 1, other_languages: 0 },
+      issues: [],
+    });
+  });
+
   it('refuses texts that are longer than a request can have', async () => {
     const world = await createTestGlossary();
     const note = 'x'.repeat(65_537);
@@ -221,7 +283,7 @@ describe('an import', () => {
     ['a.tbx', '<martif type="TBX">\n<text><body>\n<termEntry>', 3],
     ['a.tbx', '<html/>', 1],
     ['a.csv', 'source,translation\n先生,"老师\n', 2],
-    ['a.csv', 'source,translation\n先生\n', 2],
+    ['a.csv', 'source,translation\n先生', 2],
     ['a.csv', 'a,b\n', 1],
     ['a.csv', Buffer.from('source,translation\n\xe5', 'latin1'), 2],
   ])('of %s as %j is refused with line and reason, and changes nothing', async (file, content, at) => {

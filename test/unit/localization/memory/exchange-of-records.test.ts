@@ -181,6 +181,31 @@ describe('an import', () => {
     ]);
   });
 
+  it('of a file without the wanted languages takes nothing, and says which ones the file has', async () => {
+    const world = await startMemory();
+    const unit = (languages: readonly string[]): string =>
+      `<tu>${languages.map((each) => `<tuv xml:lang="${each}"><seg>${each}</seg></tuv>`).join('')}</tu>`;
+    const units = [unit(['en', 'zh-CN']), unit(['en', 'zh-CN']), unit(['en', 'ko'])];
+    const file = (srclang: string, more = ''): string =>
+      `<tmx version="1.4"><header srclang="${srclang}"/>\n<body>${units.join('\n')}${more}</body></tmx>`;
+    put(world, 'a.tmx', file('EN'));
+    expect((await importFile(world, 'a.tmx')).result).toMatchObject({
+      counts: { added: 0, other_languages: 3 },
+      issues: [
+        {
+          line: 2,
+          outcome: 'other_languages',
+          message: '0 taken: no entry is of ja to zh-Hans; the file has en to zh-CN (2), en to ko (1)',
+        },
+      ],
+    });
+    put(world, 'a.tmx', file('*all*', unit(['en', 'zh-Hans', 'ja_JP'])));
+    expect((await importFile(world, 'a.tmx')).result).toMatchObject({
+      counts: { added: 1, other_languages: 4 },
+      issues: [],
+    });
+  });
+
   it('as a dry run says the same and changes nothing', async () => {
     const world = await startMemory();
     put(world, 'a.jsonl', [line('はい', '是'), line('はい', '对')].join('\n'));

@@ -122,6 +122,81 @@ describe('files of reviewers', () => {
       expect(new Set(sources)).toEqual(new Set(['おはよう', 'さようなら', 'いいえ']));
     });
 
+    it('keeps the line ends of the release and of stored targets, which a spreadsheet has changed, and says so', async () => {
+      const world = await openReviewWorld();
+      const sources = ['い\r\nろ', 'は\nに', 'ほ\rへ', '真'];
+      await world.build('r2', { 'a.json': sources });
+      const id = (at: number): string => reviewUnit('a.json', at);
+      const table = (rows: readonly string[]): string => `id,source,target\r\n${rows.join('\r\n')}\r\n`;
+      const stored = table([`${id(0)},"い\r\nろ","a\r\nb"`, `${id(1)},"は\nに","a\r\nb"`]);
+      await world.write('stored.csv', stored);
+      await importOf(world, 'stored.csv');
+      const rows = [
+        `${id(0)},"い\nろ","c\nd"`,
+        `${id(1)},"は\nに","a\nb"`,
+        `${id(2)},"ほ\nへ","e\nf"`,
+        `${id(3)},真,TRUE`,
+      ];
+      await world.write('in.csv', table(rows));
+      const result = await importOf(world, 'in.csv');
+      expect(result).toMatchObject({
+        counts: { accepted: 3, repeated: 1, line_ends_changed: 3, spreadsheet_value: 1 },
+      });
+      expect(result['issues']).toMatchObject([
+        {
+          line: 2,
+          outcome: 'line_ends_changed',
+          message: expect.stringContaining(`${id(0)} has other line ends`),
+        },
+        { line: 5, outcome: 'line_ends_changed' },
+        { line: 8, outcome: 'line_ends_changed' },
+        {
+          line: 11,
+          outcome: 'spreadsheet_value',
+          message: expect.stringContaining('"TRUE" is a truth value'),
+        },
+      ]);
+      expect(world.rows('SELECT source_text, target_text FROM target ORDER BY source_text')).toEqual([
+        { source_text: 'い\r\nろ', target_text: 'c\r\nd' },
+        { source_text: 'は\nに', target_text: 'a\r\nb' },
+        { source_text: 'ほ\rへ', target_text: 'e\rf' },
+        { source_text: '真', target_text: 'TRUE' },
+      ]);
+    });
+
+    it('knows a source with several kinds of line ends by the stored target, and refuses another text', async () => {
+      const world = await openReviewWorld();
+      const source = 'い\r\nろ\nは';
+      await world.build('r2', { 'a.json': [source, source] });
+      const row = (at: number, text: string, target: string): string =>
+        `${reviewUnit('a.json', at)},"${text}","${target}"`;
+      await world.write('stored.csv', `id,source,target\n${row(0, source, 'a\r\nb\nc')}\n`);
+      await importOf(world, 'stored.csv');
+      await world.write('in.csv', `id,source,target\n${row(0, 'い\nろ\nは', 'a\nb\nd')}\n`);
+      expect(await importOf(world, 'in.csv')).toMatchObject({
+        counts: { accepted: 1, line_ends_changed: 1 },
+      });
+      expect(world.rows('SELECT source_text, target_text FROM target')).toEqual([
+        { source_text: source, target_text: 'a\nb\nd' },
+      ]);
+      for (const other of [row(1, 'い\nろ\nは', 'x'), row(0, 'い\n\nろ\nは', 'x')]) {
+        await world.write('in.csv', `id,source,target\n${other}\n`);
+        expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
+          counts: { source_mismatch: 1 },
+        });
+      }
+    });
+
+    it('names the refusal first where a spreadsheet has changed other rows', async () => {
+      const world = await openReviewWorld();
+      await world.build('r2', { 'a.json': ['い\r\nろ', '真'] });
+      const rows = [`${reviewUnit('a.json', 0)},"い\nろ",x`, `${reviewUnit('a.json', 1)},真,BAD`];
+      await world.write('in.csv', `id,source,target\n${rows.join('\n')}\n`);
+      const failure = await failureOf(importOf(world, 'in.csv'));
+      expect(failure.message).toMatch(/the first one: line 4: .*found placeholders/);
+      expect(failure.details).toMatchObject({ counts: { qa_blocked: 1, line_ends_changed: 1, left_out: 1 } });
+    });
+
     it('does not guess where a source occurs twice', async () => {
       const world = await openReviewWorld();
       await world.build('r2', { 'a.json': ['同じ', '同じ'] });
@@ -557,6 +632,7 @@ describe('a file with replaced tasks', () => {
             sourceDigest: sha256(sourceText),
             text: 'BAD',
             revision: null,
+            isOfTable: false,
           },
         ],
       });
@@ -593,6 +669,7 @@ async function collectAcrossReleases() {
           sourceDigest: sha256(source),
           text: 'text',
           revision: null,
+          isOfTable: false,
         },
       ],
     });

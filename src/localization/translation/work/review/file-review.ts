@@ -1,4 +1,6 @@
+import { isSameButLineEnds, lineEndForms, targetOfTable } from '../../../../domain/text/line-ends.ts';
 import { isClosed } from '../../../../domain/translation/task-status.ts';
+import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { addProofread } from '../store/proofread-containers.ts';
 import { sameBytes, type Row } from '../store/target-rows.ts';
@@ -35,21 +37,57 @@ export function stageLines(
   { reviewId, lines }: { readonly reviewId: string; readonly lines: readonly ReviewLine[] },
 ): readonly StagedLine[] {
   return work.database.transaction(() =>
-    lines.map(({ line, unitId, sourceDigest, sourceText, text, revision }): StagedLine => {
-      const place = findCurrentUnit(work, unitId, sourceDigest);
+    lines.map((given): StagedLine => {
+      const { line, unitId, text, revision, isOfTable } = given;
+      const place = findCurrentUnit(work, unitId, given.sourceDigest);
       if (place === null) return 'unknown_unit';
       const refuse = (why: StagedLine): StagedLine => {
         refusedTasksOf(work, reviewId).add(place.taskSeq);
         return why;
       };
-      if (!sameBytes(place.sourceDigest, sourceDigest)) return refuse('source_mismatch');
+      const stored = getTarget(work, place.unitId);
+      const source = sourceOf(given, place.sourceDigest, stored?.sourceText ?? '');
+      if (source === null) return refuse('source_mismatch');
       if (isClosed((taskRow(work, place.taskSeq)?.['status'] ?? null) as string | null))
         return refuse('task_closed');
-      const known = revision ?? getTarget(work, place.unitId)?.revision ?? 0;
-      const row = { place, line, requestedId: unitId, sourceText, sourceDigest, text, revision: known };
-      return addRow(work, reviewId, row) ? 'staged' : refuse('duplicate_unit');
+      const model = source === given ? null : source.sourceText;
+      const target = isOfTable ? targetOfTable(text, stored?.text ?? null, model) : text;
+      const { sourceText, sourceDigest } = source;
+      const known = revision ?? stored?.revision ?? 0;
+      const row = {
+        place,
+        line,
+        requestedId: unitId,
+        sourceText,
+        sourceDigest,
+        text: target,
+        revision: known,
+      };
+      if (!addRow(work, reviewId, row)) return refuse('duplicate_unit');
+      return source === given && target === text ? 'staged' : 'line_ends_changed';
     }),
   );
+}
+
+interface DigestedSource {
+  readonly sourceText: string;
+  readonly sourceDigest: Uint8Array;
+}
+
+/**
+ * The source of a row, with the stored line ends where a spreadsheet has changed them; `null` for another text.
+ *
+ * @param known the source of the stored target: it can have several kinds of line ends
+ */
+function sourceOf(line: ReviewLine, digest: Uint8Array, known: string): DigestedSource | null {
+  if (sameBytes(line.sourceDigest, digest)) return line;
+  if (!line.isOfTable) return null;
+  const forms = [
+    ...lineEndForms(line.sourceText),
+    ...(isSameButLineEnds(known, line.sourceText) ? [known] : []),
+  ];
+  const sourceText = forms.find((form) => sameBytes(blake3OfText(form), digest));
+  return sourceText === undefined ? null : { sourceText, sourceDigest: digest };
 }
 
 /** Refuses the containers of these units and at these places. */

@@ -32,10 +32,19 @@ export interface ReviewLine {
   readonly text: string;
   /** That the target had when the file was written; `null` when the file has none. */
   readonly revision: number | null;
+  /** Whether a spreadsheet may have changed the line ends. */
+  readonly isOfTable: boolean;
 }
 
 /** The outcome of a row of a file. */
-export type StagedLine = 'staged' | 'unknown_unit' | 'source_mismatch' | 'duplicate_unit' | 'task_closed';
+export type StagedLine =
+  | 'staged'
+  /** Collected with the line ends of the stored texts. */
+  | 'line_ends_changed'
+  | 'unknown_unit'
+  | 'source_mismatch'
+  | 'duplicate_unit'
+  | 'task_closed';
 
 /** A review whose targets wait for their judgement. */
 export interface BegunReview {
