@@ -187,7 +187,11 @@ function createXlsxReader(): UnitReader {
     columns: UNIT_COLUMNS,
     aliases: COLUMN_ALIASES,
     required: ['source_text', 'target_text'],
-    read: (values, line) => readUnit(unitValues(values), line),
+    read: (values, line) => {
+      const result = readUnit(unitValues(values), line);
+      // LibreOffice turns returns in a cell with several lines into line feeds.
+      return result.kind === 'unit' ? { ...result, table: { remark: null } } : result;
+    },
     problem: ({ unit_id: id = '' }, line, message) => ({
       kind: 'problem',
       line,

@@ -118,6 +118,17 @@ describe('slipway ctl translations import', () => {
     expect(check.out).toContain(`${path}:9: warning: spreadsheet_value: the target "TRUE"`);
   });
 
+  it('takes a workbook whose line ends LibreOffice has changed', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: 'い\r\nろ' })]);
+    const path = join(await temporaryDirectory(), 'work.xlsx');
+    const cells = (at: number, ...texts: readonly string[]): string =>
+      `<row r="${at}">${texts.map((text) => `<c t="str"><v>${text}</v></c>`).join('')}</row>`;
+    const rows = cells(1, 'id', 'source', 'target') + cells(2, 'u1', 'い\nろ', 'a\nb');
+    await writeFile(path, await packedWorkbook(workbookParts({ sheets: [rows] })));
+    expect((await importFile(service, path)).outcomes).toEqual(['stored']);
+    expect(targets(service)).toEqual(['a\r\nb']);
+  });
+
   it('leaves line ends alone in a file that no spreadsheet writes', async () => {
     const service = fakeTranslations([fakeUnit('u1', { source: 'い\r\nろ' })]);
     const path = await jsonl(row('u1', 'a\nb', { source_text: 'い\nろ' }));
