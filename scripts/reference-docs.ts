@@ -13,6 +13,7 @@ import { renderConfigurationPage } from './reference/configuration.ts';
 import { renderCtlPage } from './reference/ctl.ts';
 import { renderDependencies } from './reference/dependencies.ts';
 import { renderOperationStatuses } from './reference/operation-statuses.ts';
+import { renderExchangeFormats } from './reference/exchange-formats.ts';
 import { renderGlossary } from './reference/glossary.ts';
 import { renderMetrics } from './reference/metrics.ts';
 import { renderParseErrors } from './reference/parse-errors.ts';
@@ -45,6 +46,7 @@ function renderAll(): Map<string, string> {
     ['configuration.md', renderConfigurationPage()],
     ['parse-rules.md', renderParseRules()],
     ['catalogs.md', renderCatalogs()],
+    ['exchange-formats.md', renderExchangeFormats()],
     ['glossary.md', renderGlossary()],
     ['parse-errors.md', renderParseErrors()],
     ['translation-states.md', renderTranslationStates()],

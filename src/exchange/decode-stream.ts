@@ -1,65 +1,113 @@
 import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
-import { textEncodingOf, type FileEncoding } from '../contract/formats/text-encoding.ts';
+import { textEncodingOf } from '../contract/formats/text-encoding.ts';
 
 export interface StreamDecoder {
   /** @throws ExchangeFileError `encoding_invalid` with the line */
   write(bytes: Uint8Array): string;
   /** The rest. @throws ExchangeFileError `encoding_invalid` when a character is cut off */
   end(): string;
-  /** The encoding; certain after the first two bytes. */
-  encoding(): FileEncoding;
+  /** The encoding, as the Encoding Standard names it; certain from the first text on. */
+  encoding(): string;
 }
 
 /** Small enough to name the line of a refusal nearly exactly, large enough to decode quickly. */
 const PIECE_BYTES = 1024;
+const UTF8_MARK = Buffer.of(0xef, 0xbb, 0xbf);
+
+/** Most bytes at the beginning of a file in which it may declare its encoding. */
+const DECLARATION_BYTES = 8 * 1024;
+const NONE: EncodingSearch = () => null;
 
 /**
- * Makes a decoder of UTF-8, or of UTF-16 where the file begins with its byte order mark. The mark is left out. Bytes that
- * are not valid are refused, never replaced.
+ * Finds the name of the encoding in the beginning of a file, of which each byte is one character: `null` when the file declares
+ * none, `undefined` when more of it must be seen.
  */
-export function createStreamDecoder(): StreamDecoder {
-  let encoding: FileEncoding = 'utf-8';
+type EncodingSearch = (beginning: string) => string | null | undefined;
+
+/**
+ * Makes a decoder of UTF-8, of UTF-16 where the file begins with its byte order mark, and of the encoding that a file without a mark
+ * declares. The mark is left out. Bytes that are not valid are refused, never replaced.
+ */
+export function createStreamDecoder(declaredIn: EncodingSearch = NONE): StreamDecoder {
   let decoder: TextDecoder | null = null;
   let line = 1;
-  /** The first byte of the file while it is the only one. */
-  let first: Uint8Array | null = null;
+  let beginning: Buffer = Buffer.alloc(0);
 
   const decode = (bytes: Uint8Array, more: boolean): string => {
-    decoder ??= new TextDecoder(encoding, { fatal: true });
+    decoder ??= decoderOf('utf-8');
     try {
       const text = decoder.decode(bytes, { stream: more });
       line += countLineEnds(text);
       return text;
     } catch {
+      const { encoding } = decoder;
       line += linesBeforeFlaw(bytes, encoding);
       const message = `the bytes are not valid ${encoding.toUpperCase()}; save the file as UTF-8`;
       throw new ExchangeFileError('encoding_invalid', message, line);
     }
   };
 
-  const begin = (bytes: Uint8Array): Uint8Array | null => {
-    const start = first === null ? bytes : Buffer.concat([first, bytes]);
-    if (start.length < 2) {
-      first = Uint8Array.from(start);
-      return null;
+  const decodePieces = (bytes: Uint8Array): string => {
+    const parts: string[] = [];
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+      parts.push(decode(bytes.subarray(at, at + PIECE_BYTES), true));
     }
-    encoding = textEncodingOf(start);
-    return start;
+    return parts.join('');
+  };
+
+  const begin = (isWhole: boolean): string => {
+    const found = encodingOf(beginning, declaredIn, isWhole);
+    if (found === undefined) return '';
+    decoder = decoderOf(found);
+    return decodePieces(beginning);
   };
 
   return {
     write(bytes) {
-      const rest = decoder === null ? begin(bytes) : bytes;
-      if (rest === null) return '';
-      const parts: string[] = [];
-      for (let at = 0; at < rest.length; at += PIECE_BYTES) {
-        parts.push(decode(rest.subarray(at, at + PIECE_BYTES), true));
-      }
-      return parts.join('');
+      if (decoder !== null) return decodePieces(bytes);
+      beginning = Buffer.concat([beginning, bytes]);
+      return begin(false);
     },
-    end: () => decode(decoder === null && first !== null ? first : new Uint8Array(0), false),
-    encoding: () => encoding,
+    end() {
+      const start = decoder === null ? begin(true) : '';
+      return start + decode(new Uint8Array(0), false);
+    },
+    encoding: () => decoder?.encoding ?? 'utf-8',
   };
+}
+
+/**
+ * The name of an encoding as the Encoding Standard has it.
+ *
+ * @returns `null` for one that it does not have
+ */
+export function encodingName(label: string): string | null {
+  // Its characters are the same in both, and a wrong one is found.
+  if (/^(?:us-)?ascii$/i.test(label)) return 'utf-8';
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns `undefined` when more of the file must be seen */
+function encodingOf(start: Buffer, declaredIn: EncodingSearch, isWhole: boolean): string | undefined {
+  if (start.length < UTF8_MARK.length && !isWhole) return undefined;
+  const marked = textEncodingOf(start);
+  if (marked !== 'utf-8' || start.subarray(0, UTF8_MARK.length).equals(UTF8_MARK)) return marked;
+  const declared = declaredIn(start.subarray(0, DECLARATION_BYTES).toString('latin1'));
+  if (declared === undefined && !isWhole && start.length < DECLARATION_BYTES) return undefined;
+  if (declared === undefined || declared === null) return marked;
+  const encoding = encodingName(declared);
+  if (encoding !== null && !encoding.startsWith('utf-16')) return encoding;
+  const problem = encoding === null ? 'which is not known' : 'but has no byte order mark';
+  const message = `the file declares the encoding ${JSON.stringify(declared.slice(0, 40))}, ${problem}; save the file as UTF-8`;
+  throw new ExchangeFileError('encoding_invalid', message, 1);
+}
+
+function decoderOf(encoding: string): TextDecoder {
+  return new TextDecoder(encoding, { fatal: true });
 }
 
 function countLineEnds(text: string): number {
@@ -68,8 +116,8 @@ function countLineEnds(text: string): number {
   return count;
 }
 
-function linesBeforeFlaw(bytes: Uint8Array, encoding: FileEncoding): number {
-  const decoder = new TextDecoder(encoding, { fatal: true });
+function linesBeforeFlaw(bytes: Uint8Array, encoding: string): number {
+  const decoder = decoderOf(encoding);
   // The piece may begin within a character.
   let at =
     encoding === 'utf-8'

@@ -7,55 +7,41 @@ export interface FileReader<T> {
   end(): T[];
 }
 
-export interface FileWriter<Entry> {
-  begin(): string;
+/** Gives the parts of a file: texts, or what another step packs. */
+export interface FileWriter<Entry, Part = string> {
+  begin(): Part;
   /**
-   * Empty for an entry that the format leaves out.
+   * An empty text for an entry that the format leaves out.
    *
    * @throws ExchangeFileError `character_unsupported` when the format cannot carry the entry; nothing is written then
    */
-  write(entry: Entry): string;
-  end(): string;
+  write(entry: Entry): Part;
+  end(): Part;
 }
 
-interface EntryCount<Entry> {
+export interface EntryCount<Entry> {
   written(): void;
   refused(entry: Entry, message: string): void;
 }
 
-export async function* writeEntries<Entry>(
-  writer: FileWriter<Entry>,
+export async function* writeEntries<Entry, Part = string>(
+  writer: FileWriter<Entry, Part>,
   entries: AsyncIterable<Entry> | Iterable<Entry>,
   count: EntryCount<Entry>,
-): AsyncGenerator<string> {
+): AsyncGenerator<Part> {
   yield writer.begin();
   for await (const entry of entries) {
-    let text: string;
+    let part: Part;
     try {
-      text = writer.write(entry);
+      part = writer.write(entry);
     } catch (error) {
       if (!(error instanceof ExchangeFileError)) throw error;
       count.refused(entry, error.message);
       continue;
     }
-    if (text === '') continue;
+    if (part === '') continue;
     count.written();
-    yield text;
+    yield part;
   }
   yield writer.end();
-}
-
-/** The format of a file: the one that is given, else the one that the file's name ends with; `null` for neither. */
-export function formatOfFile<Format extends string>(
-  name: string,
-  given: string | undefined,
-  formats: readonly Format[],
-): Format | null {
-  return formats.find((format) => format === (given ?? endingOf(name))) ?? null;
-}
-
-/** The ending of the name of a file in lower case, without its dot; empty without one. */
-export function endingOf(name: string): string {
-  const dot = name.lastIndexOf('.');
-  return dot === -1 ? '' : name.slice(dot + 1).toLowerCase();
 }

@@ -13,7 +13,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
   formats: ['domain', 'platform'],
   attestation: ['domain', 'contract', 'platform'],
   snapshot: ['domain', 'contract', 'platform'],
-  exchange: ['domain', 'contract'],
+  exchange: ['domain', 'contract', 'formats'],
   mirror: ['domain', 'contract', 'platform', 'attestation', 'snapshot'],
   upstream: ['domain', 'contract', 'platform', 'formats', 'attestation', 'mirror'],
   engine: ['domain', 'contract', 'platform', 'snapshot', 'exchange'],
@@ -39,6 +39,7 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 /** Pure modules that the browser loads, so that it reads texts and files as the other programs do. */
 const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/contract/formats/csv/read-rows.ts',
+  'src/contract/formats/exchange-formats.ts',
   'src/contract/formats/glossary/term-import.ts',
   'src/contract/formats/glossary/term-table.ts',
   'src/contract/formats/text-encoding.ts',

@@ -2,6 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { writeZip } from '../../demo/game/demo-zip.ts';
+import { bytesSource } from '../../src/formats/byte-source.ts';
+import { READ_LIMITS } from '../../src/formats/value-visitor.ts';
+import { openZip } from '../../src/formats/zip/open-zip.ts';
 import { ctl, type CtlRun } from '../support/ctl.ts';
 import { pythonProgram } from '../support/python-tools.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
@@ -16,6 +20,7 @@ const TOPICS = [
   'repeated',
   'xliff',
   'tools',
+  'sheet',
   'csv',
   'api',
   'conflict',
@@ -169,10 +174,10 @@ describe('a translator with files and a running service', () => {
     expect(history).toMatchObject({ items: [{ target_text: TARGETS[0], author: { token_id: 'ann' } }] });
   });
 
-  it.skipIf(toolkit === null)('works on XLIFF 1.2 and 2.1 with translate-toolkit', async () => {
+  it.skipIf(toolkit === null)('works on XLIFF 1.2 and 2.1 and on PO with translate-toolkit', async () => {
     const { ann, pathOf, destination, translations } = await open('tools');
     const script = resolve(import.meta.dirname, '../support/translate-files.py');
-    for (const format of ['xliff-1.2', 'xliff-2.1']) {
+    for (const format of ['xliff-1.2', 'xliff-2.1', 'po']) {
       const [path, filled] = [pathOf(`${format}.xlf`), pathOf(`${format}-filled.xlf`)];
       await ann('export', path, '--destination', destination, '--format', format);
       const read = execFileSync(toolkit ?? '', [script, 'read', path], { encoding: 'utf8' });
@@ -182,6 +187,26 @@ describe('a translator with files and a running service', () => {
       expect([imported.code, imported.err]).toEqual([0, '']);
       expect(targetsOf(await translations())).toEqual(textsOf('tools').map((text) => `T:${text}`));
     }
+  });
+
+  it('takes text out as a workbook, fills its cells, and brings it back', async () => {
+    const { ann, pathOf, destination, translations } = await open('sheet');
+    const path = pathOf('work.xlsx');
+    await ann('export', path, '--destination', destination);
+    const zip = openZip(bytesSource(await readFile(path)), READ_LIMITS);
+    const parts = zip.entries.map((entry) => ({ name: entry.name, text: zip.readEntry(entry).toString() }));
+    // As a spreadsheet stores what is typed into the cells of the column target_text, which are text.
+    const files = parts.map(({ name, text }) => {
+      const filled = text.replaceAll(/<c r="D([234])" s="3"\/>/g, (_cell, row: string) => {
+        const typed = TARGETS[Number(row) - 2]!.replaceAll('<', '&lt;');
+        return `<c r="D${row}" s="3" t="str"><v>${typed}</v></c>`;
+      });
+      return { name, bytes: Buffer.from(filled) };
+    });
+    await writeFile(path, await writeZip(files));
+    const imported = await ann('import', path);
+    expect([imported.code, imported.err]).toEqual([0, '']);
+    expect(targetsOf(await translations())).toEqual(TARGETS);
   });
 
   it.skipIf(!python)(

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { UNIT_FORMATS, type UnitFormatName } from '../../src/exchange/units/unit-formats.ts';
+import { formatNames, type FormatName } from '../../src/contract/formats/exchange-formats.ts';
+import { createUnitReader, readUnits, writeUnits } from '../../src/exchange/units/unit-formats.ts';
 import {
   UNIT_STATES,
   type ReadResult,
@@ -7,7 +8,7 @@ import {
   type UnitRecord,
 } from '../../src/exchange/units/unit-record.ts';
 
-export const UNIT_FORMAT_NAMES = Object.keys(UNIT_FORMATS) as UnitFormatName[];
+export const UNIT_FORMAT_NAMES = formatNames('units');
 
 export const LANGUAGES: UnitLanguages = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 
@@ -64,12 +65,12 @@ function textOf(parts: readonly string[]): fc.Arbitrary<string> {
 }
 
 /** Records that a format gives back as they are. */
-export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> {
+export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecord[]> {
   const isXml = format.startsWith('xliff');
   const text = isXml
     ? textOf(['\0', '\u0003', '\ud800', '\uffff'])
-    : textOf(format === 'csv' ? [] : ['\0', '\ud800']).filter(
-        (each) => format !== 'csv' || !each.includes('\0'),
+    : textOf(format === 'jsonl' ? ['\0', '\ud800'] : ['\u0003', '\u0085']).filter(
+        (each) => format === 'jsonl' || !each.includes('\0'),
       );
   // Names are attributes, and notes have no elements: XML carries fewer characters there.
   const plain = textOf([]).map((each) =>
@@ -96,7 +97,7 @@ export function unitRecords(format: UnitFormatName): fc.Arbitrary<UnitRecord[]> 
     revision: fc.option(fc.nat(), { nil: null }),
   });
   return fc.array(
-    record.map((each) => (isXml ? asXliff(each) : each)),
+    record.map((each) => (isXml ? asXliff(each) : format === 'po' ? asPo(each) : each)),
     { maxLength: 5 },
   );
 }
@@ -108,20 +109,41 @@ function asXliff(record: UnitRecord): UnitRecord {
   return record.state === 'untranslated' ? { ...record, state: 'translated' } : record;
 }
 
+/** PO has a flag for a target, and none for a missing one. */
+function asPo(record: UnitRecord): UnitRecord {
+  if (record.target_text === null) return asXliff(record);
+  return ['untranslated', 'stale'].includes(record.state) ? { ...record, state: 'draft' } : record;
+}
+
 /** A file of units. @throws when one is refused */
-export function fileOf(format: UnitFormatName, records: readonly UnitRecord[]): Buffer {
-  const writer = UNIT_FORMATS[format].createWriter(LANGUAGES);
-  return Buffer.from(
-    [writer.begin(), ...records.map((record) => writer.write(record)), writer.end()].join(''),
-  );
+export async function fileOf(
+  format: FormatName<'units'>,
+  records: readonly UnitRecord[],
+  copiesSource?: boolean,
+): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const count = {
+    written: () => undefined,
+    refused: (_record: UnitRecord, message: string) => {
+      throw new Error(message);
+    },
+  };
+  for await (const part of writeUnits({ format, languages: LANGUAGES, copiesSource }, records, count)) {
+    parts.push(Buffer.from(part));
+  }
+  return Buffer.concat(parts);
 }
 
 /** Reads a file in pieces of a size. */
-export function readFile(format: UnitFormatName, bytes: Uint8Array, pieceBytes = 1000): ReadResult[] {
-  const reader = UNIT_FORMATS[format].createReader();
+export async function readFile(
+  format: FormatName<'units'>,
+  bytes: Uint8Array,
+  pieceBytes = 1000,
+): Promise<ReadResult[]> {
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+  };
   const results: ReadResult[] = [];
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    for (const result of reader.write(bytes.subarray(at, at + pieceBytes))) results.push(result);
-  }
-  return [...results, ...reader.end()];
+  for await (const result of readUnits(createUnitReader(format), pieces())) results.push(result);
+  return results;
 }

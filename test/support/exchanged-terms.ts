@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import type { ReportedTerm } from '../../src/contract/formats/glossary/term-import.ts';
 import type { ReadTermResult } from '../../src/contract/formats/glossary/read-term.ts';
-import { TERM_FORMATS, type TermFormatName } from '../../src/exchange/glossary/term-formats.ts';
+import type { FormatName } from '../../src/contract/formats/exchange-formats.ts';
+import { TERM_FORMATS } from '../../src/exchange/glossary/term-formats.ts';
 
 /** The languages of the terms of tests. */
 export const TERM_PAIR = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
@@ -73,14 +74,14 @@ export function writtenTerms(): fc.Arbitrary<ReportedTerm> {
 }
 
 /** The file of some terms. */
-export function termFile(format: TermFormatName, terms: readonly ReportedTerm[]): string {
+export function termFile(format: FormatName<'terms'>, terms: readonly ReportedTerm[]): string {
   const writer = TERM_FORMATS[format].createWriter(TERM_PAIR, '1.2.3');
   return writer.begin() + terms.map((term) => writer.write(term)).join('') + writer.end();
 }
 
 /** Reads the terms of a file. */
 export function readTermFile(
-  format: TermFormatName,
+  format: FormatName<'terms'>,
   file: string | Uint8Array,
   pieceBytes = 4096,
 ): ReadTermResult[] {

@@ -10,11 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-from translate.storage import tbx, tmx, xliff, xliff2
+from translate.storage import po, tbx, tmx, xliff, xliff2
 
 
 def load(path):
     data = Path(path).read_bytes()
+    if data.startswith(b"msgid"):
+        return po.pofile.parsestring(data)
     if b"<tmx " in data[:500]:
         return tmx.tmxfile.parsestring(data)
     if b"<martif " in data[:500]:
@@ -31,13 +33,15 @@ def main(command, path, out=None):
             str(unit.source), str(unit.target)
         json.dump([time.process_time() - start, len(store.units)], sys.stdout)
         return
+    # The header of a catalog is a unit without a text.
+    units = [unit for unit in store.units if unit.istranslatable()]
     if command == "read":
         json.dump(
-            [[unit.getid(), str(unit.source), None if unit.target is None else str(unit.target)] for unit in store.units],
+            [[unit.getid(), str(unit.source), None if unit.target is None else str(unit.target)] for unit in units],
             sys.stdout,
         )
         return
-    for unit in store.units:
+    for unit in units:
         unit.target = f"T:{unit.source}"
     with open(out, "wb") as file:
         store.serialize(file)

@@ -51,6 +51,7 @@ const SPECIAL = {
   strict: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   'no-hints': { type: 'boolean' },
+  'copy-source': { type: 'string' },
   reviewer: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },

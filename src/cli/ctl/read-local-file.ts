@@ -23,7 +23,7 @@ interface FileBounds {
  */
 export async function readLocalFile<T>(
   path: string,
-  reader: { write(bytes: Uint8Array): readonly T[]; end(): readonly T[] },
+  reader: { write(bytes: Uint8Array): readonly T[]; end(): Iterable<T> | AsyncIterable<T> },
   { maxBytes, maxItems, items: noun, advice }: FileBounds,
 ): Promise<{ readonly items: readonly T[]; readonly sha256: string }> {
   const hash = createHash('sha256');
@@ -42,7 +42,7 @@ export async function readLocalFile<T>(
       hash.update(part);
       take(reader.write(part));
     }
-    take(reader.end());
+    for await (const item of reader.end()) take([item]);
   } catch (error) {
     if (error instanceof ExchangeFileError) {
       const message = `${path}: ${error.message} (${error.reason}); nothing was changed`;

@@ -1,10 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { formatChoice } from '../../contract/formats/exchange-formats.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { useApp } from '../state/app.ts';
 
 const KINDS = {
-  glossary: { name: 'the Glossary', file: 'terms.csv', formats: 'TBX or CSV' },
-  memory: { name: 'the Translation Memory', file: 'memory.tmx', formats: 'TMX or JSON lines' },
+  glossary: { name: 'the Glossary', file: 'terms.csv', formats: formatChoice('terms') },
+  memory: { name: 'the Translation Memory', file: 'memory.tmx', formats: formatChoice('memory') },
 } as const;
 
 /** How files come in and go out: through the exchange folder of the daemon, by a job that runs once. */

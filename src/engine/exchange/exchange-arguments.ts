@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { flag } from '../../contract/actions/field-schemas.ts';
 import { canonicalLanguageTag, isLanguageTag } from '../../domain/text/language-tag.ts';
-import { formatOfFile } from '../../exchange/file-codec.ts';
+import {
+  endingChoice,
+  formatOfFile,
+  type ExchangedKind,
+  type FormatName,
+} from '../../contract/formats/exchange-formats.ts';
 import { TaskError } from '../tasks/task.ts';
 
 /** The part that all jobs of exchanged files have in common. A second attempt would only repeat the refusal of a file. */
@@ -54,9 +59,9 @@ export function statesArgument(
 }
 
 /** The file of a job, and the name of its format where the arguments have one. */
-export interface ExchangedFile<Format extends string> {
+export interface ExchangedFile<Kind extends ExchangedKind> {
   readonly file: string;
-  readonly format?: Format | undefined;
+  readonly format?: FormatName<Kind> | undefined;
 }
 
 /**
@@ -64,14 +69,14 @@ export interface ExchangedFile<Format extends string> {
  *
  * @throws TaskError `format_unknown`
  */
-export function formatOf<Format extends string>(
-  { file, format }: ExchangedFile<Format>,
-  formats: readonly Format[],
-): Format {
-  const found = formatOfFile(file, format, formats);
+export function formatOf<Kind extends ExchangedKind>(
+  { file, format }: ExchangedFile<Kind>,
+  kind: Kind,
+): FormatName<Kind> {
+  const found = formatOfFile(kind, file, format);
   if (found !== null) return found;
   throw new TaskError(
     'format_unknown',
-    `the name "${file}" does not end with ${formats.map((each) => `.${each}`).join(' or ')}: name the format with format=`,
+    `the name "${file}" does not end with ${endingChoice(kind)}: name the format with format=`,
   );
 }

@@ -1,3 +1,4 @@
+import type { ExchangedKind, FormatName } from '../../contract/formats/exchange-formats.ts';
 import { writeEntries, type FileWriter } from '../../exchange/file-codec.ts';
 import type { TaskContext, TaskResult } from '../tasks/task.ts';
 import { formatOf, type ExchangedFile } from './exchange-arguments.ts';
@@ -6,9 +7,9 @@ import { writeExport } from './write-export.ts';
 
 const MAX_ISSUES = 200;
 
-interface FileExport<Format extends string, Entry> {
-  readonly formats: readonly Format[];
-  readonly createWriter: (format: Format) => FileWriter<Entry>;
+interface FileExport<Kind extends ExchangedKind, Entry> {
+  readonly kind: Kind;
+  readonly createWriter: (format: FormatName<Kind>) => FileWriter<Entry>;
   readonly entries: () => AsyncIterable<Entry>;
   readonly idOf: (entry: Entry) => string;
 }
@@ -19,13 +20,13 @@ interface FileExport<Format extends string, Entry> {
  * @param exchangeRoot the folder of exchanged files
  * @throws TaskError; the signal's reason; the error of the entries
  */
-export async function exportFile<Format extends string, Entry>(
+export async function exportFile<Kind extends ExchangedKind, Entry>(
   exchangeRoot: () => string,
-  { args, signal }: TaskContext<ExchangedFile<Format> & { readonly include: string }>,
-  parts: FileExport<Format, Entry>,
+  { args, signal }: TaskContext<ExchangedFile<Kind> & { readonly include: string }>,
+  parts: FileExport<Kind, Entry>,
 ): Promise<TaskResult> {
   const { file, include } = args;
-  const format = formatOf(args, parts.formats);
+  const format = formatOf(args, parts.kind);
   let written = 0;
   let refused = 0;
   const issues: { readonly id: string; readonly message: string }[] = [];

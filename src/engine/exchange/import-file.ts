@@ -1,3 +1,4 @@
+import type { ExchangedKind, FormatName } from '../../contract/formats/exchange-formats.ts';
 import type { FileReader } from '../../exchange/file-codec.ts';
 import { type TaskContext, TaskError, type TaskResult } from '../tasks/task.ts';
 import { type ExchangedFile, formatOf } from './exchange-arguments.ts';
@@ -11,10 +12,10 @@ interface ImportFolders {
   readonly dataDirectory: string;
 }
 
-interface FileImport<Format extends string, Item> {
-  readonly formats: readonly Format[];
+interface FileImport<Kind extends ExchangedKind, Item> {
+  readonly kind: Kind;
   readonly maxBytes: number;
-  readonly createReader: (format: Format) => FileReader<Item>;
+  readonly createReader: (format: FormatName<Kind>) => FileReader<Item>;
   /** Stores the items, once the complete file is known to be valid. */
   readonly apply: (items: AsyncIterable<Item>) => Promise<ImportReport<string>>;
 }
@@ -24,10 +25,10 @@ interface FileImport<Format extends string, Item> {
  *
  * @throws TaskError; the signal's reason; the error of `apply`
  */
-export async function importFile<Format extends string, Item>(
+export async function importFile<Kind extends ExchangedKind, Item>(
   { exchangeRoot, dataDirectory: privateFolder }: ImportFolders,
-  context: TaskContext<ExchangedFile<Format> & { readonly trusted: boolean; readonly dry_run: boolean }>,
-  { formats, maxBytes, createReader, apply }: FileImport<Format, Item>,
+  context: TaskContext<ExchangedFile<Kind> & { readonly trusted: boolean; readonly dry_run: boolean }>,
+  { kind, maxBytes, createReader, apply }: FileImport<Kind, Item>,
 ): Promise<TaskResult> {
   const { args, reviewer, signal } = context;
   const { file, trusted, dry_run } = args;
@@ -37,7 +38,7 @@ export async function importFile<Format extends string, Item>(
       'a trusted import needs reviewer=, the person who vouches for it',
     );
   }
-  const format = formatOf(args, formats);
+  const format = formatOf(args, kind);
   const source = { root: exchangeRoot(), privateFolder, file, maxBytes, signal };
   try {
     return await withImportCopy(source, async (copy) => {

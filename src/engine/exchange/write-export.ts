@@ -10,7 +10,7 @@ interface ExportedFile {
   readonly sha256: string;
 }
 
-const FLUSH_CHARACTERS = 256 * 1024;
+const FLUSH_BYTES = 256 * 1024;
 /** Everyone may read the file, because it is for people on a volume of theirs. */
 const MODE = 0o644;
 
@@ -18,13 +18,13 @@ const MODE = 0o644;
  * Writes a file below the folder of exchanged files. It gets its name when it is complete, and replaces a file of that name.
  *
  * @param file relative to the root
- * @param parts its text, in order
+ * @param parts its texts or bytes, in order
  * @throws ServiceError `invalid_path`; the file system error; the signal's reason; the error of the parts
  */
 export async function writeExport(
   root: string,
   file: string,
-  parts: AsyncIterable<string>,
+  parts: AsyncIterable<string | Uint8Array>,
   signal: AbortSignal,
 ): Promise<ExportedFile> {
   const place = await placeBelowRoot(root, file);
@@ -35,9 +35,8 @@ export async function writeExport(
   try {
     const handle = await open(temporary, 'wx', MODE);
     try {
-      for await (const text of inLargeParts(parts)) {
+      for await (const piece of inLargePieces(parts)) {
         signal.throwIfAborted();
-        const piece = Buffer.from(text);
         digest.update(piece);
         bytes += piece.length;
         await handle.writeFile(piece);
@@ -55,16 +54,17 @@ export async function writeExport(
   return { bytes, sha256: digest.digest('hex') };
 }
 
-async function* inLargeParts(parts: AsyncIterable<string>): AsyncGenerator<string> {
-  let collected: string[] = [];
-  let characters = 0;
+async function* inLargePieces(parts: AsyncIterable<string | Uint8Array>): AsyncGenerator<Buffer> {
+  let collected: Uint8Array[] = [];
+  let bytes = 0;
   for await (const part of parts) {
-    collected.push(part);
-    characters += part.length;
-    if (characters < FLUSH_CHARACTERS) continue;
-    yield collected.join('');
+    const piece = typeof part === 'string' ? Buffer.from(part) : part;
+    collected.push(piece);
+    bytes += piece.length;
+    if (bytes < FLUSH_BYTES) continue;
+    yield Buffer.concat(collected);
     collected = [];
-    characters = 0;
+    bytes = 0;
   }
-  yield collected.join('');
+  yield Buffer.concat(collected);
 }

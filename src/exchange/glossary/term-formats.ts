@@ -5,6 +5,7 @@ import {
   WORDING_SEPARATOR,
   type TermColumn,
 } from '../../contract/formats/glossary/term-table.ts';
+import type { FormatName } from '../../contract/formats/exchange-formats.ts';
 import type { LanguagePair } from '../../domain/glossary/term.ts';
 import { createTableReader, tableHead, tableRow } from '../csv/table-file.ts';
 import type { FileReader, FileWriter } from '../file-codec.ts';
@@ -20,14 +21,11 @@ interface TermFormat {
   readonly createWriter: (pair: LanguagePair, version: string) => FileWriter<ReportedTerm>;
 }
 
-/** The formats of terms in exchange; each is also the ending of its file names. */
+/** The readers and writers of terms. */
 export const TERM_FORMATS = {
   tbx: { createReader: createTbxReader, createWriter: createTbxWriter },
   csv: { createReader: (pair) => createTableReader(termTable(pair)), createWriter: createTermCsvWriter },
-} as const satisfies Record<string, TermFormat>;
-
-export type TermFormatName = keyof typeof TERM_FORMATS;
-export const TERM_FORMAT_NAMES = ['tbx', 'csv'] as const satisfies readonly TermFormatName[];
+} as const satisfies Record<FormatName<'terms'>, TermFormat>;
 
 /** Makes a writer of tables of terms. Several wordings in one cell are on a line each. */
 function createTermCsvWriter(): FileWriter<ReportedTerm> {

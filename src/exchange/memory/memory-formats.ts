@@ -2,6 +2,7 @@ import { createTmxReader } from '../tmx/read-tmx.ts';
 import { createTmxWriter } from '../tmx/write-tmx.ts';
 import type { FileReader, FileWriter } from '../file-codec.ts';
 import { type TmxUnit, readProvenance, type ReadMemoryRecord } from '../tmx/tmx-record.ts';
+import type { FormatName } from '../../contract/formats/exchange-formats.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
 import { contextOf, objectOf, requiredText, textOf, ValueError, type JsonObject } from '../json-values.ts';
 import { createJsonLinesReader, jsonLine } from '../jsonl/json-lines.ts';
@@ -14,14 +15,11 @@ interface MemoryFormat {
   readonly createWriter: (sourceLanguage: string, version: string) => FileWriter<MemoryRecord>;
 }
 
-/** The formats of Translation Memory records in exchange; each is also the ending of its file names. */
+/** The readers and writers of records of the Translation Memory. */
 export const MEMORY_FORMATS = {
   tmx: { createReader: createTmxReader, createWriter: createTmxWriter },
   jsonl: { createReader: createMemoryJsonlReader, createWriter: createMemoryJsonlWriter },
-} as const satisfies Record<string, MemoryFormat>;
-
-type MemoryFormatName = keyof typeof MEMORY_FORMATS;
-export const MEMORY_FORMAT_NAMES = ['tmx', 'jsonl'] as const satisfies readonly MemoryFormatName[];
+} as const satisfies Record<FormatName<'memory'>, MemoryFormat>;
 
 const FORMAT = 'slipway-memory-1';
 

@@ -1,38 +1,40 @@
 import type { JsonObject } from '../json-values.ts';
-import { endingOf } from '../file-codec.ts';
+import type { FormatName } from '../../contract/formats/exchange-formats.ts';
+import { writeEntries, type EntryCount } from '../file-codec.ts';
 import type { ReadResult, UnitLanguages, UnitReader, UnitWriter, UnitRecord } from './unit-record.ts';
+import { createPoReader } from './po/read-po.ts';
+import { createPoWriter } from './po/write-po.ts';
 import { createXliffReader } from './xliff/read-xliff.ts';
 import { createXliffOneWriter, createXliffTwoWriter } from './xliff/write-xliff.ts';
 import { createJsonLinesReader, jsonLine } from '../jsonl/json-lines.ts';
 import { readUnit } from './read-unit.ts';
 import { createTableReader, tableHead, tableRow } from '../csv/table-file.ts';
+import { createWorkbookReader } from '../xlsx/read-workbook.ts';
+import { createWorkbookWriter, packWorkbook } from '../xlsx/write-workbook.ts';
 
-interface UnitFormat {
-  readonly extension: string;
-  readonly createReader: () => UnitReader;
-  readonly createWriter: (languages: UnitLanguages) => UnitWriter;
-}
+const READERS: Readonly<Record<FormatName<'units'>, () => UnitReader>> = {
+  'xliff-1.2': createXliffReader,
+  'xliff-2.1': createXliffReader,
+  xlsx: createXlsxReader,
+  po: createPoReader,
+  csv: createCsvReader,
+  jsonl: createJsonlReader,
+};
 
-export const UNIT_FORMATS = {
-  'xliff-2.1': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffTwoWriter },
-  'xliff-1.2': { extension: 'xlf', createReader: createXliffReader, createWriter: createXliffOneWriter },
-  csv: { extension: 'csv', createReader: createCsvReader, createWriter: createCsvWriter },
-  jsonl: { extension: 'jsonl', createReader: createJsonlReader, createWriter: createJsonlWriter },
-} as const satisfies Record<string, UnitFormat>;
+type TextFormat = Exclude<FormatName<'units'>, 'xlsx'>;
+const WRITERS: Readonly<
+  Record<TextFormat, (languages: UnitLanguages, copiesSource?: boolean) => UnitWriter>
+> = {
+  'xliff-1.2': createXliffOneWriter,
+  'xliff-2.1': createXliffTwoWriter,
+  po: createPoWriter,
+  csv: createCsvWriter,
+  jsonl: createJsonlWriter,
+};
 
-export type UnitFormatName = keyof typeof UNIT_FORMATS;
-
-/** XLIFF is written as 1.2, which most programs read; its reader takes both versions. */
-const BY_ENDING: ReadonlyMap<string, UnitFormatName> = new Map([
-  ['xlf', 'xliff-1.2'],
-  ['xliff', 'xliff-1.2'],
-  ['csv', 'csv'],
-  ['jsonl', 'jsonl'],
-]);
-
-/** The format that the ending of a file's name says; `null` for another ending. */
-export function unitFormatOfName(name: string): UnitFormatName | null {
-  return BY_ENDING.get(endingOf(name)) ?? null;
+/** Makes a reader of the files of a format. */
+export function createUnitReader(format: FormatName<'units'>): UnitReader {
+  return READERS[format]();
 }
 
 /**
@@ -41,12 +43,33 @@ export function unitFormatOfName(name: string): UnitFormatName | null {
  * @throws ExchangeFileError with line and reason
  */
 export async function* readUnits(
-  format: UnitFormatName,
+  reader: UnitReader,
   file: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ReadResult> {
-  const reader = UNIT_FORMATS[format].createReader();
   for await (const bytes of file) yield* reader.write(bytes);
   yield* reader.end();
+}
+
+/**
+ * Writes units one by one.
+ *
+ * @param file.copiesSource whether a missing target is written as a copy of its source; only for `COPYING_FORMATS` of the contract,
+ * where it has a default
+ * @returns the parts of the file
+ */
+export function writeUnits(
+  file: {
+    readonly format: FormatName<'units'>;
+    readonly languages: UnitLanguages;
+    readonly copiesSource?: boolean | undefined;
+  },
+  records: AsyncIterable<UnitRecord> | Iterable<UnitRecord>,
+  count: EntryCount<UnitRecord>,
+): AsyncGenerator<string | Uint8Array> {
+  const { format, languages, copiesSource } = file;
+  return format === 'xlsx'
+    ? packWorkbook(writeEntries(createWorkbookWriter(UNIT_SHEETS), records, count))
+    : writeEntries(WRITERS[format](languages, copiesSource), records, count);
 }
 
 const JSONL_FORMAT = 'slipway-units-1';
@@ -147,6 +170,37 @@ function parsed(text: string): unknown {
   } catch {
     return text.trimStart().startsWith('{') ? text : null;
   }
+}
+
+/** The sheets of units: people translate and comment, and see the rest. */
+const UNIT_SHEETS = {
+  columns: UNIT_COLUMNS,
+  wide: new Set<UnitColumn>(['source_text', 'target_text', 'note', 'previous_source', 'previous_target']),
+  editable: new Set<UnitColumn>(['target_text', 'note']),
+  fileOf: ({ locator }: UnitRecord) => locator.destination,
+  nameOf: ({ unit_id: id }: UnitRecord) => `unit ${id}`,
+  cellsOf,
+};
+
+function createXlsxReader(): UnitReader {
+  const reader = createWorkbookReader<UnitColumn, ReadResult>({
+    columns: UNIT_COLUMNS,
+    aliases: COLUMN_ALIASES,
+    required: ['source_text', 'target_text'],
+    read: (values, line) => {
+      const result = readUnit(unitValues(values), line);
+      // LibreOffice turns returns in a cell with several lines into line feeds.
+      return result.kind === 'unit' ? { ...result, table: { remark: null } } : result;
+    },
+    problem: ({ unit_id: id = '' }, line, message) => ({
+      kind: 'problem',
+      line,
+      unit_id: id === '' ? null : id,
+      reason: 'value_invalid',
+      message,
+    }),
+  });
+  return { ...reader, languages: () => ({}) };
 }
 
 /** Makes a writer of tables that spreadsheets open and write back without a change. */

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { createStreamDecoder, type StreamDecoder } from '../decode-stream.ts';
+import { createStreamDecoder, encodingName, type StreamDecoder } from '../decode-stream.ts';
 import { ExchangeFileError, type ExchangeFileReason } from '../../contract/formats/exchange-file-error.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { FileReader } from '../file-codec.ts';
@@ -32,6 +32,16 @@ export interface XmlLimits {
 /** Enough for the formats in exchange; the text of a unit has at most 1 MiB. */
 export const XML_LIMITS: XmlLimits = { depth: 32, attributes: 64, tokenCharacters: 8 * 2 ** 20 };
 
+const XML_START = '<?xml';
+/** Source: XML 1.0, productions 23 and 80. */
+const DECLARATION = /^<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']/;
+
+function declaredEncoding(beginning: string): string | null | undefined {
+  const length = Math.min(beginning.length, XML_START.length);
+  if (beginning.slice(0, length) !== XML_START.slice(0, length)) return null;
+  return beginning.includes('>') ? (DECLARATION.exec(beginning)?.[1] ?? null) : undefined;
+}
+
 /** Characters that are given to the parser in one step, so that its buffers keep to the limits. */
 const FEED_CHARACTERS = 16 * 1024;
 
@@ -49,7 +59,7 @@ export function createXmlReader(
   /** The current line from 1, for errors of the visitor. */
   line(): number;
 } {
-  const decoder = createStreamDecoder();
+  const decoder = createStreamDecoder(declaredEncoding);
   const parser = createParser(visitor, limits, decoder);
   const feed = (text: string): void => {
     for (let at = 0; at < text.length; at += FEED_CHARACTERS) {
@@ -116,7 +126,7 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
     if (encoding === undefined || isEncoding(encoding, decoder)) return;
     refuse(
       'encoding_invalid',
-      `the document declares ${JSON.stringify(encoding.slice(0, 40))}; save the file as UTF-8`,
+      `the document declares ${JSON.stringify(encoding.slice(0, 40))} and is ${decoder.encoding().toUpperCase()}; save the file as UTF-8`,
     );
   };
   parser.on('doctype', (text) => {
@@ -175,10 +185,8 @@ function createParser(visitor: XmlVisitor, limits: XmlLimits, decoder: StreamDec
 }
 
 function isEncoding(declared: string, decoder: StreamDecoder): boolean {
-  const name = declared.toLowerCase();
   const encoding = decoder.encoding();
-  if (encoding === 'utf-8') return ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(name);
-  return name === 'utf-16' || name === encoding;
+  return encodingName(declared) === encoding || (/^utf-16$/i.test(declared) && encoding.startsWith('utf-16'));
 }
 
 /** Collects the parts of a document as items. */

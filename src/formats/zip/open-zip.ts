@@ -1,4 +1,5 @@
-import { crc32, inflateRawSync } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import type { ByteSource } from '../byte-source.ts';
 import { FormatError } from '../format-error.ts';
 import type { ReadLimits } from '../value-visitor.ts';
@@ -17,6 +18,8 @@ import { locateEntry, type ZipLayout } from './zip-layout.ts';
 export const STORED = 0;
 const DEFLATED = 8;
 const AES = 99;
+/** Of an entry that is not compressed. */
+const SLICE_BYTES = 64 * 1024;
 const UNSUPPORTED_FLAGS = ZIP_FLAGS.patchData | ZIP_FLAGS.strongEncryption | ZIP_FLAGS.maskedHeaders;
 
 /** An archive whose directory is read and consistent. */
@@ -34,6 +37,8 @@ export interface ZipArchive {
    *   `zip_invalid`. Other entries can still be read
    */
   readEntry(entry: ZipEntry, password?: Uint8Array): Buffer;
+  /** The data of an entry that is not encrypted, in pieces; otherwise as {@link readEntry}. A damage can be found only at the end. */
+  streamEntry(entry: ZipEntry): AsyncGenerator<Buffer>;
 }
 
 /**
@@ -57,6 +62,10 @@ export function openZip(source: ByteSource, limits: ReadLimits): ZipArchive {
       return (entry.flags & ZIP_FLAGS.encrypted) === 0 || password === undefined
         ? unpack(entry, data)
         : decryptAndUnpack(entry, data, password);
+    },
+    streamEntry: (entry) => {
+      checkReadable(entry, limits, undefined);
+      return unpackInPieces(entry, source.read(locateEntry(source, entry).dataStart, entry.compressedSize));
     },
   };
 }
@@ -121,6 +130,35 @@ function unpack(entry: ZipEntry, data: Buffer): Buffer {
   if (crc32(content) !== entry.crc32)
     throw zipInvalid(`${entry.name}: the CRC-32 is wrong`, entry.localOffset);
   return content;
+}
+
+async function* unpackInPieces(entry: ZipEntry, data: Buffer): AsyncGenerator<Buffer> {
+  const { name, uncompressedSize, localOffset } = entry;
+  let size = 0;
+  let sum = 0;
+  const inflated = createInflateRaw();
+  inflated.end(data);
+  try {
+    for await (const piece of entry.method === STORED ? Readable.from(slicesOf(data)) : inflated) {
+      const bytes = piece as Buffer;
+      size += bytes.length;
+      if (size > uncompressedSize) break;
+      sum = crc32(bytes, sum);
+      yield bytes;
+    }
+  } catch (error) {
+    if (!isZlibError(error)) throw error;
+    throw zipInvalid(`${name}: the compressed data is damaged`, localOffset);
+  } finally {
+    inflated.destroy();
+  }
+  if (size !== uncompressedSize)
+    throw zipInvalid(`${name} does not have ${uncompressedSize} bytes`, localOffset);
+  if (sum !== entry.crc32) throw zipInvalid(`${name}: the CRC-32 is wrong`, localOffset);
+}
+
+function* slicesOf(data: Buffer): Generator<Buffer> {
+  for (let at = 0; at < data.length; at += SLICE_BYTES) yield data.subarray(at, at + SLICE_BYTES);
 }
 
 function inflate({ name, uncompressedSize, localOffset }: ZipEntry, data: Buffer): Buffer {

@@ -1,7 +1,8 @@
 import { REVIEW_STATUSES, type LanguagePair, type ReviewStatus } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
 import { word } from '../../contract/actions/field-schemas.ts';
-import { TERM_FORMAT_NAMES, TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
+import { formatChoice, formatNames } from '../../contract/formats/exchange-formats.ts';
+import { TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import {
   EXCHANGE_JOB,
   FILE_ARGUMENTS,
@@ -34,13 +35,12 @@ import type { ImportedTerm, TermImportOutcome } from './store/glossary-import.ts
 import type { TermFields } from './store/stored-term.ts';
 import { givenTermId, newTermFieldsOf } from './term-fields.ts';
 
-const format = word(TERM_FORMAT_NAMES).optional();
+const format = word(formatNames('terms')).optional();
 
 export const GLOSSARY_IMPORT_JOB = {
   ...EXCHANGE_JOB,
   kind: 'glossary-import',
-  summary:
-    'Imports a TBX or CSV file from `exchange.root` into the Glossary: as drafts, or with the states of the file with `trusted=true` and `reviewer=`. The same file again changes nothing.',
+  summary: `Imports a ${formatChoice('terms')} file from \`exchange.root\` into the Glossary: as drafts, or with the states of the file with \`trusted=true\` and \`reviewer=\`. The same file again changes nothing.`,
   scope: 'translate',
   reviewSwitches: ['trusted'],
   arguments: z.strictObject({ ...IMPORT_ARGUMENTS, format }),
@@ -49,8 +49,7 @@ export const GLOSSARY_IMPORT_JOB = {
 export const GLOSSARY_EXPORT_JOB = {
   ...EXCHANGE_JOB,
   kind: 'glossary-export',
-  summary:
-    'Writes the terms of the Glossary to a TBX or CSV file in `exchange.root`; `include` names their states. TBX has no rejected terms.',
+  summary: `Writes the terms of the Glossary to a ${formatChoice('terms')} file in \`exchange.root\`; \`include\` names their states. TBX has no rejected terms.`,
   scope: 'translate',
   arguments: z.strictObject({
     ...FILE_ARGUMENTS,
@@ -130,7 +129,7 @@ async function exportGlossary(
     return { entries, next: entries.length < PAGE_TERMS ? null : (entries.at(-1)?.term_id ?? null) };
   };
   return await exportFile(exchangeRoot, context, {
-    formats: TERM_FORMAT_NAMES,
+    kind: 'terms',
     createWriter: (format) => TERM_FORMATS[format].createWriter(pair, version),
     entries: () => entriesInPages<ReportedTerm, string>(context, '', readPage),
     idOf: ({ term_id }) => term_id,
@@ -140,7 +139,7 @@ async function exportGlossary(
 async function importGlossary(dependencies: Dependencies, context: ImportContext): Promise<TaskResult> {
   const pair = wantedLanguages(dependencies.languages(), context.args);
   return await importFile(dependencies, context, {
-    formats: TERM_FORMAT_NAMES,
+    kind: 'terms',
     maxBytes: MAX_BYTES,
     createReader: (format) => TERM_FORMATS[format].createReader(pair),
     apply: async (results) => await importTerms(dependencies, results, pair, context),

@@ -6,8 +6,9 @@ import { implementJob, type Job, type JobDefinition, type ArgumentsOf } from '..
 import { TaskError, type TaskResult, type TaskContext } from '../../engine/tasks/task.ts';
 import { unavailableReason } from './memory-failure.ts';
 import { word } from '../../contract/actions/field-schemas.ts';
+import { formatChoice, formatNames } from '../../contract/formats/exchange-formats.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
-import { MEMORY_FORMAT_NAMES, MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
+import { MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
 import {
   EXCHANGE_JOB,
   FILE_ARGUMENTS,
@@ -32,13 +33,12 @@ import type { MemoryThread } from './memory-worker.ts';
 import type { ImportedRecord } from './store/memory-import.ts';
 import { blockingFindings } from './target-check.ts';
 
-const format = word(MEMORY_FORMAT_NAMES).optional();
+const format = word(formatNames('memory')).optional();
 
 export const MEMORY_IMPORT_JOB = {
   ...EXCHANGE_JOB,
   kind: 'memory-import',
-  summary:
-    'Imports a TMX or JSON lines file from `exchange.root` into the Translation Memory: as candidates, or as trusted records with `trusted=true` and `reviewer=`. The same file again changes nothing.',
+  summary: `Imports a ${formatChoice('memory')} file from \`exchange.root\` into the Translation Memory: as candidates, or as trusted records with \`trusted=true\` and \`reviewer=\`. The same file again changes nothing.`,
   scope: 'translate',
   reviewSwitches: ['trusted'],
   arguments: z.strictObject({ ...IMPORT_ARGUMENTS, format }),
@@ -47,8 +47,7 @@ export const MEMORY_IMPORT_JOB = {
 export const MEMORY_EXPORT_JOB = {
   ...EXCHANGE_JOB,
   kind: 'memory-export',
-  summary:
-    'Writes the records of the Translation Memory to a TMX or JSON lines file in `exchange.root`; `include` names their states.',
+  summary: `Writes the records of the Translation Memory to a ${formatChoice('memory')} file in \`exchange.root\`; \`include\` names their states.`,
   scope: 'translate',
   arguments: z.strictObject({
     ...FILE_ARGUMENTS,
@@ -154,7 +153,7 @@ async function exportMemory(
     return { entries: page.records, next: page.next };
   };
   return await exportFile(exchangeRoot, context, {
-    formats: MEMORY_FORMAT_NAMES,
+    kind: 'memory',
     createWriter: (format) => MEMORY_FORMATS[format].createWriter(languages.source_language, version),
     entries: () => entriesInPages<MemoryRecord, number>(context, 0, readPage),
     idOf: ({ record_id }) => record_id,
@@ -172,7 +171,7 @@ async function importMemory(
 ): Promise<TaskResult> {
   const languages = wantedPair(dependencies.pair(), context.args);
   return await importFile(dependencies, context, {
-    formats: MEMORY_FORMAT_NAMES,
+    kind: 'memory',
     maxBytes: MAX_BYTES,
     createReader: (format) => MEMORY_FORMATS[format].createReader(languages.source_language),
     apply: async (units) => await importUnits(dependencies, units, languages, context),

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CTL_EXITS } from '../../../src/cli/ctl/ctl-exits.ts';
-import type { UnitFormatName } from '../../../src/exchange/units/unit-formats.ts';
+import type { FormatName } from '../../../src/contract/formats/exchange-formats.ts';
 import { readFile as readUnits, UNIT_FORMAT_NAMES } from '../../support/exchange-units.ts';
 import {
   fakeTaskId,
@@ -18,8 +18,8 @@ async function pathOf(name: string): Promise<string> {
   return join(await temporaryDirectory(), name);
 }
 
-async function unitsOf(path: string, format: UnitFormatName) {
-  return readUnits(format, await readFile(path)).map((result) =>
+async function unitsOf(path: string, format: FormatName<'units'>) {
+  return (await readUnits(format, await readFile(path))).map((result) =>
     result.kind === 'unit' ? result.unit : result,
   );
 }
@@ -54,6 +54,25 @@ describe('slipway ctl translations export', () => {
       ]);
     },
   );
+
+  it('copies the sources of missing targets where the format can carry it', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: '先生' })]);
+    const path = await pathOf('work.xlf');
+    const copiesOf = async (...options: readonly string[]): Promise<number> => {
+      await service.run('translations', 'export', path, '--force', '--no-hints', ...options);
+      return (await readFile(path, 'utf8')).split('先生').length - 2;
+    };
+    expect(await copiesOf()).toBe(1);
+    expect(await copiesOf('--copy-source', 'no')).toBe(0);
+    expect(await copiesOf('--format', 'xliff-2.1', '--copy-source', 'yes')).toBe(1);
+    for (const [options, message] of [
+      [['--copy-source', 'maybe'], 'must be yes or no'],
+      [['--format', 'po', '--copy-source', 'yes'], '--copy-source yes is only for xliff-1.2 and xliff-2.1'],
+    ] as const) {
+      const run = await service.run('translations', 'export', path, '--force', ...options);
+      expect(run).toMatchObject({ code: CTL_EXITS.usage, err: expect.stringContaining(message) as string });
+    }
+  });
 
   it('tells the translator why a reviewer has returned the task', async () => {
     const service = fakeTranslations([fakeUnit('u1')]);

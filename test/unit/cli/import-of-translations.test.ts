@@ -12,6 +12,7 @@ import {
   type FakeTranslations,
 } from '../../support/fake-translations.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { packedWorkbook, relationship, workbookParts } from '../../support/workbook-parts.ts';
 
 type Row = Record<string, unknown>;
 
@@ -115,6 +116,17 @@ describe('slipway ctl translations import', () => {
     expect(found.rows.map((each) => 'remark' in each)).toEqual([true, true, true, false]);
     const check = await service.run('translations', 'check', path);
     expect(check.out).toContain(`${path}:9: warning: spreadsheet_value: the target "TRUE"`);
+  });
+
+  it('takes a workbook whose line ends LibreOffice has changed', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: 'い\r\nろ' })]);
+    const path = join(await temporaryDirectory(), 'work.xlsx');
+    const cells = (at: number, ...texts: readonly string[]): string =>
+      `<row r="${at}">${texts.map((text) => `<c t="str"><v>${text}</v></c>`).join('')}</row>`;
+    const rows = cells(1, 'id', 'source', 'target') + cells(2, 'u1', 'い\nろ', 'a\nb');
+    await writeFile(path, await packedWorkbook(workbookParts({ sheets: [rows] })));
+    expect((await importFile(service, path)).outcomes).toEqual(['stored']);
+    expect(targets(service)).toEqual(['a\r\nb']);
   });
 
   it('leaves line ends alone in a file that no spreadsheet writes', async () => {
@@ -446,18 +458,37 @@ describe('slipway ctl translations import', () => {
     });
   });
 
+  it('says what it leaves out of a workbook, and takes its other sheets', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: '先生' })]);
+    const path = join(await temporaryDirectory(), 'work.xlsm');
+    const cells = (at: number, ...texts: readonly string[]): string =>
+      `<row r="${at}">${texts.map((text) => `<c t="str"><v>${text}</v></c>`).join('')}</row>`;
+    const parts = workbookParts({
+      sheets: [cells(1, 'notes'), cells(1, 'id', 'source', 'target') + cells(2, 'u1', '先生', '老师')],
+      related: relationship('m', 'vbaProject', 'vbaProject.bin'),
+    });
+    await writeFile(path, await packedWorkbook(parts));
+    const run = await service.run('translations', 'import', path);
+    expect(run).toMatchObject({ code: CTL_EXITS.ok });
+    expect(run.out).toContain('note: the macros of the workbook were left out\n');
+    expect(run.out).toContain(
+      'note: left out, because their first row does not name the columns: the sheets "Sheet 1"',
+    );
+    expect(run.out).toContain('1 stored');
+  });
+
   it('refuses a file that is damaged, missing or of no known format, and bad options', async () => {
     const service = fakeTranslations([]);
     const folder = await temporaryDirectory();
     const broken = join(folder, 'broken.xlf');
-    const whole = fileOf('xliff-1.2', [sampleUnit()]);
+    const whole = await fileOf('xliff-1.2', [sampleUnit()]);
     await writeFile(broken, whole.subarray(0, whole.length - 20));
     const good = await jsonl(row('u1'));
     for (const [argv, code, message] of [
       [[broken], CTL_EXITS.failed, 'syntax_invalid'],
       [[join(folder, 'none.csv')], CTL_EXITS.usage, 'cannot read'],
-      [[join(folder, 'x.docx')], CTL_EXITS.usage, 'the name says no format'],
-      [[good, '--format', 'word'], CTL_EXITS.usage, '--format word: must be one of xliff-2.1'],
+      [[join(folder, 'x.docx')], CTL_EXITS.usage, 'the format is unknown'],
+      [[good, '--format', 'word'], CTL_EXITS.usage, '--format word: must be one of xliff-1.2'],
       [[good, '--status', 'proofread'], CTL_EXITS.usage, 'must be in_progress or translated'],
     ] as const) {
       const run = await service.run('translations', 'import', ...argv);

@@ -96,7 +96,7 @@ describe('a document', () => {
     ['<a>&#0;</a>', /^syntax_invalid: line 1: /],
     ['<!DOCTYPE a [<!ENTITY x "y">]>\n<a>&x;</a>', /^structure_invalid: line 1: .*document type of its own/],
     ['<!DOCTYPE a SYSTEM "file:///etc/passwd" [\n]><a/>', /^structure_invalid: line 2: /],
-    ['<?xml version="1.0" encoding="Shift_JIS"?><a/>', /^encoding_invalid: line 1: .*"Shift_JIS"/],
+    ['<?xml version="1.0" encoding="x-none"?><a/>', /^encoding_invalid: line 1: .*"x-none"/],
     [Buffer.from([0x3c, 0x61, 0x3e, 0x0a, 0x83, 0x41]), /^encoding_invalid: line 2: .*UTF-8/],
     [Buffer.from('<a>漢').subarray(0, 5), /^encoding_invalid: line 1: /],
     [Buffer.from([0xff]), /^encoding_invalid: line 1: /],

@@ -1,10 +1,11 @@
+import { formatChoice } from '../../../contract/formats/exchange-formats.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
 import type { CtlCommand, CtlContext } from '../ctl-context.ts';
 import type { CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { runJob } from '../job-commands.ts';
 import { showTask } from '../task-watch.ts';
-import { trustedBy } from './exchange-options.ts';
+import { formatText, trustedBy } from './exchange-options.ts';
 import { renderOutcome } from './outcome-view.ts';
 
 const LANGUAGE_TEXTS: ReadonlyArray<readonly [string, string]> = [
@@ -29,26 +30,18 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'memory import',
     synopsis: 'FILE',
-    summary:
-      'imports a TMX or JSON lines file into the Translation Memory; FILE is in the exchange folder of the daemon (exchange.root), and the same file again changes nothing',
+    summary: `imports a ${formatChoice('memory')} file into the Translation Memory; FILE is in the exchange folder of the daemon (exchange.root), and the same file again changes nothing`,
     words: [1, 1],
-    optionTexts: [
-      ['--format tmx|jsonl', 'format of the file; default that of its ending'],
-      ...TRUST_TEXTS,
-      DRY_RUN_TEXT,
-      ...LANGUAGE_TEXTS,
-      WAIT_TEXT,
-    ],
+    optionTexts: [formatText('memory'), ...TRUST_TEXTS, DRY_RUN_TEXT, ...LANGUAGE_TEXTS, WAIT_TEXT],
     run: async (context) => await runExchangeJob(context, 'memory-import'),
   },
   {
     name: 'memory export',
     synopsis: 'FILE',
-    summary:
-      'writes the Translation Memory to a TMX or JSON lines file; FILE is in the exchange folder of the daemon (exchange.root)',
+    summary: `writes the Translation Memory to a ${formatChoice('memory')} file; FILE is in the exchange folder of the daemon (exchange.root)`,
     words: [1, 1],
     optionTexts: [
-      ['--format tmx|jsonl', 'format of the file; default that of its ending'],
+      formatText('memory'),
       ['--state STATES', 'states of the records, with commas; default trusted,candidate'],
       ...LANGUAGE_TEXTS,
       WAIT_TEXT,
@@ -58,10 +51,10 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'glossary import',
     synopsis: 'FILE',
-    summary: 'imports a local TBX or CSV file into the Glossary; the same file again changes nothing',
+    summary: `imports a local ${formatChoice('terms')} file into the Glossary; the same file again changes nothing`,
     words: [1, 1],
     optionTexts: [
-      ['--format tbx|csv', 'format of the file; default that of its ending'],
+      formatText('terms'),
       ...TRUST_TEXTS,
       DRY_RUN_TEXT,
       ...LANGUAGE_TEXTS,
@@ -76,10 +69,10 @@ export const EXCHANGE_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'glossary export',
     synopsis: 'FILE',
-    summary: 'writes the terms of the Glossary to a local TBX or CSV file',
+    summary: `writes the terms of the Glossary to a local ${formatChoice('terms')} file`,
     words: [1, 1],
     optionTexts: [
-      ['--format tbx|csv', 'format of the file; default that of its ending'],
+      formatText('terms'),
       ['--state STATES', 'states of the terms, with commas; default draft,approved,deprecated'],
       ['--force', 'replaces a file that exists'],
       ...LANGUAGE_TEXTS,

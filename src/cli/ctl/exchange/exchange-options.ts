@@ -1,4 +1,10 @@
-import { formatOfFile } from '../../../exchange/file-codec.ts';
+import {
+  endingChoice,
+  formatNames,
+  formatOfFile,
+  type ExchangedKind,
+  type FormatName,
+} from '../../../contract/formats/exchange-formats.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { textOption, type CtlArguments } from '../ctl-options.ts';
 
@@ -7,18 +13,27 @@ import { textOption, type CtlArguments } from '../ctl-options.ts';
  *
  * @throws CtlFailure
  */
-export function fileFormat<F extends string>(
+export function fileFormat<Kind extends ExchangedKind>(
   path: string,
   args: CtlArguments,
-  formats: Readonly<Record<F, unknown>>,
-): F {
-  const names = Object.keys(formats) as F[];
-  const format = formatOfFile(path, textOption(args, 'format'), names);
+  kind: Kind,
+): FormatName<Kind> {
+  const given = textOption(args, 'format');
+  const format = formatOfFile(kind, path, given);
   if (format !== null) return format;
+  if (given !== undefined) {
+    const names = formatNames(kind).join(', ');
+    throw new CtlFailure(CTL_EXITS.usage, `--format ${given}: must be one of ${names}`);
+  }
   throw new CtlFailure(
     CTL_EXITS.usage,
-    `${path}: the format is unknown; end the name with ${names.map((name) => `.${name}`).join(' or ')}, or give --format`,
+    `${path}: the format is unknown; end the name with ${endingChoice(kind)}, or give --format`,
   );
+}
+
+/** The option that names the format of a file, for the help. */
+export function formatText(kind: ExchangedKind): readonly [string, string] {
+  return [`--format ${formatNames(kind).join('|')}`, 'format of the file; default that of its ending'];
 }
 
 /**

@@ -18,7 +18,7 @@ import { renderOutcome } from './outcome-view.ts';
 export async function exportGlossaryFile(context: CtlContext): Promise<CtlExit> {
   const { args, words } = context;
   const [path = ''] = words;
-  const format = fileFormat(path, args, TERM_FORMATS);
+  const format = fileFormat(path, args, 'terms');
   const states = statesOf(textOption(args, 'state'));
   await refuseExisting(path, args.values.force === true);
   const pair = await languagesOf(context);

@@ -61,7 +61,7 @@ export async function importGlossaryFile(given: CtlContext): Promise<CtlExit> {
   const review = trustedBy(args);
   const isDryRun = args.values['dry-run'] === true;
   const [path = ''] = words;
-  const format = fileFormat(path, args, TERM_FORMATS);
+  const format = fileFormat(path, args, 'terms');
   const found = await withProgress(given, async (progress) => {
     let waits = 0;
     const api = waitAtLimit(given.api, given.clock, given.signal, (ms) => {

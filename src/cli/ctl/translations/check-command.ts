@@ -8,7 +8,7 @@ import { countText } from '../../../domain/count-text.ts';
 import { importUnits } from './import-units.ts';
 import { readableUnits } from './import-plan.ts';
 import { isProblem, OUTCOMES, type UnitOutcome } from './outcomes.ts';
-import { readUnitFile, type UnitFile } from './unit-file.ts';
+import { noticeLine, readUnitFile, type UnitFile } from './unit-file.ts';
 import { unitLines, writeUnitReport } from './unit-report.ts';
 import { checkTarget } from '../../../domain/text/checks/check-target.ts';
 import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
@@ -35,12 +35,14 @@ export async function runCheck(context: CtlContext): Promise<CtlExit> {
   const findings = mergeFindings(local, outcomes);
   await writeUnitReport(context, findings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
-  const summary = { file: path, units: file.results.length, errors, warnings: findings.length - errors };
+  const { results, notices } = file;
+  const warnings = findings.length - errors;
+  const summary = { file: path, units: results.length, notices, errors, warnings };
   const counts = `${countText(summary.units, 'unit')}, ${countText(errors, 'error')}, ${countText(summary.warnings, 'warning')}\n`;
   await printValue(
     context,
     { ...summary, findings },
-    () => unitLines(context, path, findings.map(lineOf)) + counts,
+    () => unitLines(context, path, findings.map(lineOf)) + notices.map(noticeLine).join('') + counts,
   );
   const isGood = errors === 0 && (args.values.strict !== true || findings.length === 0);
   return isGood ? CTL_EXITS.ok : CTL_EXITS.failed;

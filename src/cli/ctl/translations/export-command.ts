@@ -1,3 +1,4 @@
+import { COPYING_FORMATS, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
 import { withProgress } from '../../output/progress-display.ts';
@@ -6,10 +7,10 @@ import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
 import { printValue } from '../output/print-answer.ts';
 import { countText } from '../../../domain/count-text.ts';
+import { fileFormat } from '../exchange/exchange-options.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
 import { patientReads } from './patient-reads.ts';
-import { unitFormatOf } from './unit-file.ts';
 import { unitQueryOf } from './unit-query.ts';
 
 const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
@@ -18,7 +19,8 @@ const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
 export async function runExport(context: CtlContext): Promise<CtlExit> {
   const { args, words } = context;
   const [path = ''] = words;
-  const format = unitFormatOf(path, args);
+  const format = fileFormat(path, args, 'units');
+  const copiesSource = copiesSourceOf(textOption(args, 'copy-source'), format);
   const states = statesOf(textOption(args, 'state'));
   const { taskId, query } = await unitQueryOf(context);
   const hints = await hintsOf(context);
@@ -26,6 +28,7 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
     exportUnits(patientReads(context), {
       path,
       format,
+      copiesSource,
       query,
       taskId,
       states,
@@ -36,6 +39,15 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
   );
   await printValue(context, { file: path, format, ...result }, () => renderExport(path, result));
   return result.refused.length === 0 ? CTL_EXITS.ok : CTL_EXITS.failed;
+}
+
+function copiesSourceOf(text: string | undefined, format: FormatName<'units'>): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text !== 'yes' && text !== 'no') {
+    throw new CtlFailure(CTL_EXITS.usage, `--copy-source ${text}: must be yes or no`);
+  }
+  if (text === 'no' || COPYING_FORMATS.includes(format)) return text === 'yes';
+  throw new CtlFailure(CTL_EXITS.usage, `--copy-source yes is only for ${COPYING_FORMATS.join(' and ')}`);
 }
 
 function statesOf(text: string | undefined): ReadonlySet<string> | null {

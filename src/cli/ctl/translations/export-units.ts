@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { writeEntries } from '../../../exchange/file-codec.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import type { FormatName } from '../../../contract/formats/exchange-formats.ts';
+import { writeUnits } from '../../../exchange/units/unit-formats.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
 import { messageOf } from '../../../platform/errors.ts';
@@ -14,7 +14,9 @@ import { eachTask, unitPages, withOneIndex, type UnitPage } from './service-page
 
 interface ExportOptions extends ExportChoice {
   readonly path: string;
-  readonly format: UnitFormatName;
+  readonly format: FormatName<'units'>;
+  /** Whether a missing target is written as a copy of its source; default as usual for the format. */
+  readonly copiesSource: boolean | undefined;
   /** Filters of the text-units report. */
   readonly query: Readonly<Record<string, string>>;
   readonly replaces: boolean;
@@ -75,8 +77,8 @@ async function writePart(api: AdminApi, options: ExportOptions, part: string): P
   const reasons = await readTaskReasons(api, index.releaseId);
   const count = new ExportCount();
   const records = eachRecord(first.value, pages, { ...options, reasons }, count);
-  const writer = UNIT_FORMATS[options.format].createWriter(languages);
-  const text = writeEntries(writer, records, {
+  const { format, copiesSource } = options;
+  const text = writeUnits({ format, languages, copiesSource }, records, {
     written: () => undefined,
     refused: ({ unit_id, state }, message) => count.refuse(unit_id, state, message),
   });

@@ -7,7 +7,7 @@ import { countText } from '../../../domain/count-text.ts';
 import { importUnits, type ImportOptions, type ImportResult } from './import-units.ts';
 import { countOutcomes, isProblem, OUTCOMES, type Outcome, type UnitOutcome } from './outcomes.ts';
 import type { UpdateFields } from './task-updates.ts';
-import { readUnitFile, type UnitFile } from './unit-file.ts';
+import { noticeLine, readUnitFile, type UnitFile } from './unit-file.ts';
 import { unitLines, writeUnitReport } from './unit-report.ts';
 
 const SHOWN_TASKS = 10;
@@ -61,6 +61,7 @@ function summaryOf(
     release_id: releaseId,
     dry_run: isTrial,
     units: outcomes.length,
+    notices: file.notices,
     outcomes: countOutcomes(outcomes),
     calls,
     finished_tasks: finished,
@@ -100,7 +101,7 @@ function renderImport(
         : ['the targets are drafts; import the file with --status translated when its tasks are complete']),
     );
   }
-  return `${unitLines(context, file.path, told)}${lines.join('\n')}\n`;
+  return `${unitLines(context, file.path, told)}${file.notices.map(noticeLine).join('')}${lines.join('\n')}\n`;
 }
 
 const BLOCKED: ReadonlySet<Outcome> = new Set(['stored_blocked', 'ready_blocked', 'unchanged_blocked']);

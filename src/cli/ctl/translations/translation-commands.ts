@@ -1,9 +1,7 @@
 import type { CtlCommand } from '../ctl-context.ts';
+import { formatText } from '../exchange/exchange-options.ts';
 
-const FORMAT_TEXT = [
-  '--format NAME',
-  'xliff-1.2, xliff-2.1, csv or jsonl; default by the name: .xlf and .xliff are XLIFF 1.2, .csv, .jsonl',
-] as const;
+const FORMAT_TEXT = formatText('units');
 const REPORT_TEXT = (what: string): readonly [string, string] => [
   '--report FILE',
   `writes ${what} to this file, one JSON object a line`,
@@ -13,7 +11,8 @@ const REPORT_TEXT = (what: string): readonly [string, string] => [
 export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
   {
     name: 'translations export',
-    synopsis: 'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--no-hints] [--force]',
+    synopsis:
+      'FILE [--task ID | --destination GLOB] [--state NAMES] [--format NAME] [--copy-source yes|no] [--no-hints] [--force]',
     summary: 'writes text units and their translations to a file for translators',
     words: [1, 1],
     optionTexts: [
@@ -24,6 +23,10 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
       ],
       ['--state NAMES', 'writes only units in these states, for example untranslated,stale'],
       FORMAT_TEXT,
+      [
+        '--copy-source yes|no',
+        'writes a missing target as a copy of its source, which no import takes for a translation; for XLIFF, default yes for XLIFF 1.2, as OmegaT shows no unit without a target',
+      ],
       ['--no-hints', 'does not ask the Glossary about every unit; faster'],
       ['--force', 'replaces a file that exists'],
     ],

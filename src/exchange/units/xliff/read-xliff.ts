@@ -9,9 +9,9 @@ import {
   type UnitProblemReason,
   type UnitState,
 } from '../unit-record.ts';
-import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO, OWN, OWN_PREFIX } from './xliff-names.ts';
+import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_ONE_ONE, XLIFF_TWO, OWN, OWN_PREFIX } from './xliff-names.ts';
 import { readContext, readOwnValue } from './own-values.ts';
-import { fromXliffOne, fromXliffTwo } from './xliff-states.ts';
+import { fromXliffOne, fromXliffTwo, isCopiedState, isInitialState } from './xliff-states.ts';
 
 type TextRole = 'source' | 'target' | 'note' | 'context';
 
@@ -24,17 +24,20 @@ interface OpenText {
   codePoint: string | null;
 }
 
+const ONE_CONTAINERS = new Set(['file', 'body', 'group', 'trans-unit', 'context-group']);
 /** The elements of each version that hold units or their parts, and whose contents are read. */
 const CONTAINERS: Readonly<Record<string, ReadonlySet<string>>> = {
-  [XLIFF_ONE]: new Set(['file', 'body', 'group', 'trans-unit', 'context-group']),
+  [XLIFF_ONE]: ONE_CONTAINERS,
+  [XLIFF_ONE_ONE]: ONE_CONTAINERS,
   [XLIFF_TWO]: new Set(['file', 'group', 'unit', 'notes', 'segment', 'ignorable']),
 };
+const NAMESPACE_START = /^urn:oasis:names:tc:xliff:document:/;
 const UNITS = new Set(['trans-unit', 'unit']);
 /** Elements that only mark a part of a text: segments, terms, comments. */
 const TRANSPARENT = new Set(['mrk', 'sm', 'em']);
 
 /**
- * Makes a reader of XLIFF 1.2 and of XLIFF 2.0 and 2.1. Modules and extensions are left out. The texts of the segments of
+ * Makes a reader of XLIFF 1.1 and 1.2, and of XLIFF 2.0 and 2.1. Modules and extensions are left out. The texts of the segments of
  * a unit are joined. A unit with inline elements other than marks and characters is a problem, since its text would lose
  * them.
  */
@@ -93,8 +96,17 @@ class XliffDocument extends XmlDocument<ReadResult> {
     if (name !== 'xliff') {
       this.refuse('structure_invalid', `the document is ${JSON.stringify(name.slice(0, 40))}, not xliff`);
     }
-    if (namespace !== XLIFF_ONE && namespace !== XLIFF_TWO) {
-      this.refuse('structure_invalid', 'the document is neither XLIFF 1.2 nor 2.1');
+    const version = attributes.get('version') ?? namespace.replace(NAMESPACE_START, '');
+    // The standard gives 2.0 and 2.1 one namespace, and 2.2 one of its own.
+    const isKnown =
+      namespace === XLIFF_TWO ? /^2\.[01]$/.test(version) : Object.hasOwn(CONTAINERS, namespace);
+    if (!isKnown) {
+      const name = version === '' ? 'XLIFF of no version' : `XLIFF ${version.slice(0, 20)}`;
+      const where = `in the namespace ${JSON.stringify(namespace.slice(0, 80))}`;
+      this.refuse(
+        'structure_invalid',
+        `the document is ${name}, ${where}; versions 1.1, 1.2, 2.0 and 2.1 are read, so save it as one of these`,
+      );
     }
     this.#version = namespace;
     this.languages = languagesOf(attributes.get('srcLang'), attributes.get('trgLang'));
@@ -115,7 +127,7 @@ class XliffDocument extends XmlDocument<ReadResult> {
 
   #openFile(attributes: XmlElement['attributes']): void {
     this.#destination = attributes.get('original') ?? null;
-    if (this.#version !== XLIFF_ONE) return;
+    if (this.#version === XLIFF_TWO) return;
     this.languages = languagesOf(attributes.get('source-language'), attributes.get('target-language'));
   }
 
@@ -211,11 +223,10 @@ class UnitBuilder {
   }
 
   finish(): ReadResult {
-    const target = targetOf(this.#segments);
+    const target = targetOf(this.#segments, this.#isTwo);
     if (target === undefined) this.#fail('segments_unsupported', 'some segments of the unit have no target');
     const isApproved = this.#element.attributes.get('approved') === 'yes';
     const state = stateOf(this.#segments, { isTwo: this.#isTwo, isApproved });
-    if (state === undefined) this.#fail('state_unknown', 'the state of the target is not one of XLIFF');
     const unitId = this.#element.attributes.get('id') ?? null;
     const locator = this.#locator();
     if (unitId === null && locator === null) {
@@ -235,7 +246,7 @@ class UnitBuilder {
         locator,
         source_text: this.#segments.map(({ source }) => source ?? '').join(''),
         target_text: target ?? null,
-        state: state ?? null,
+        state,
         note: this.#notes.length === 0 ? null : this.#notes.join('\n'),
         context: readContext(this.#own),
         previous_source: this.#own.get(OWN.previousSource) ?? null,
@@ -299,27 +310,28 @@ class UnitBuilder {
 }
 
 /** @returns `null` without a target, `undefined` when only some segments have one */
-function targetOf(segments: readonly Segment[]): string | null | undefined {
-  if (segments.every(({ target }) => target === null)) return null;
+function targetOf(segments: readonly Segment[], isTwo: boolean): string | null | undefined {
+  if (segments.every((segment) => segment.target === null || isCopied(segment, isTwo))) return null;
   if (segments.some(({ isSegment, target }) => isSegment && target === null)) return undefined;
   const text = segments.map(({ source, target }) => target ?? source ?? '').join('');
   // Tools write an empty target where there is none.
-  return text === '' && segments.every(({ state }) => isInitial(state)) ? null : text;
+  return text === '' && segments.every(({ state }) => isInitialState(state)) ? null : text;
 }
 
-function isInitial(state: string | null): boolean {
-  return state === null || ['initial', 'new', 'needs-translation'].includes(state);
+function isCopied({ source, target, state, qualifier }: Segment, isTwo: boolean): boolean {
+  return source === target && isCopiedState(isTwo, state, qualifier);
 }
 
-/** @returns `null` when the file does not say, `undefined` for an unknown state */
+/** @returns `null` when the file does not say */
 function stateOf(
   segments: readonly Segment[],
   { isTwo, isApproved }: { isTwo: boolean; isApproved: boolean },
-): UnitState | null | undefined {
+): UnitState | null {
   let least: UnitState | null = null;
-  for (const { isSegment, state, qualifier, target } of segments) {
+  for (const segment of segments) {
+    const { isSegment, state, qualifier, target } = segment;
     if (!isSegment) continue;
-    const hasTarget = target !== null && target !== '';
+    const hasTarget = target !== null && target !== '' && !isCopied(segment, isTwo);
     if (state === null) {
       // Poedit writes only `approved`.
       if (!hasTarget) return null;
@@ -329,7 +341,6 @@ function stateOf(
     const found = isTwo
       ? fromXliffTwo(state, qualifier, hasTarget)
       : fromXliffOne(state, qualifier, hasTarget);
-    if (found === null) return undefined;
     if (least === null || PROGRESS.indexOf(found) < PROGRESS.indexOf(least)) least = found;
   }
   return least;

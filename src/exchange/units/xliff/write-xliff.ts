@@ -3,15 +3,20 @@ import { emptyElement, escapeXmlText, startTag, textElement, xmlParts } from '..
 import type { UnitLanguages, UnitRecord, UnitWriter } from '../unit-record.ts';
 import { ownValues, previousTexts } from './own-values.ts';
 import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_TWO } from './xliff-names.ts';
-import { XLIFF_ONE_STATES, XLIFF_TWO_STATES } from './xliff-states.ts';
+import { COPIED, XLIFF_ONE_STATES, XLIFF_TWO_STATES } from './xliff-states.ts';
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /**
  * Makes a writer of XLIFF 2.1. Consecutive units of one destination are in one `file`. Characters that
  * XML cannot carry are `cp` elements. Source: OASIS XLIFF 2.1.
+ *
+ * @param copiesSource whether a missing target is written as a copy of its source, for programs that show no unit without a target
  */
-export function createXliffTwoWriter({ sourceLanguage, targetLanguage }: UnitLanguages): UnitWriter {
+export function createXliffTwoWriter(
+  { sourceLanguage, targetLanguage }: UnitLanguages,
+  copiesSource = false,
+): UnitWriter {
   return fileWriter({
     begin: startTag('xliff', {
       xmlns: XLIFF_TWO,
@@ -21,7 +26,7 @@ export function createXliffTwoWriter({ sourceLanguage, targetLanguage }: UnitLan
     }),
     openFile: (destination, number) =>
       startTag('file', { id: `f${number}`, original: destination, 'xml:space': 'preserve' }),
-    unit: unitOfTwo,
+    unit: (record) => unitOfTwo(record, copiesSource),
     closeFile: '</file>',
   });
 }
@@ -29,8 +34,13 @@ export function createXliffTwoWriter({ sourceLanguage, targetLanguage }: UnitLan
 /**
  * Makes a writer of XLIFF 1.2, which OmegaT, Poedit and memoQ read. Characters that XML cannot carry are `ph` elements.
  * Source: OASIS XLIFF 1.2.
+ *
+ * @param copiesSource as of {@link createXliffTwoWriter}; OmegaT shows no unit without a target
  */
-export function createXliffOneWriter({ sourceLanguage, targetLanguage }: UnitLanguages): UnitWriter {
+export function createXliffOneWriter(
+  { sourceLanguage, targetLanguage }: UnitLanguages,
+  copiesSource = true,
+): UnitWriter {
   return fileWriter({
     begin: startTag('xliff', { xmlns: XLIFF_ONE, version: '1.2' }),
     openFile: (destination) =>
@@ -40,7 +50,7 @@ export function createXliffOneWriter({ sourceLanguage, targetLanguage }: UnitLan
         'target-language': targetLanguage,
         datatype: 'plaintext',
       })}<body>`,
-    unit: unitOfOne,
+    unit: (record) => unitOfOne(record, copiesSource),
     closeFile: '</body></file>',
   });
 }
@@ -92,7 +102,8 @@ function emptyOf(closeFile: string): string {
   return closeFile === '</file>' ? emptyElement('group', { id: 'g1' }) : '';
 }
 
-function unitOfTwo(record: UnitRecord): string {
+function unitOfTwo(record: UnitRecord, copiesSource: boolean): string {
+  const target = record.target_text ?? (copiesSource ? record.source_text : null);
   const notes = [
     ...(record.note === null ? [] : [textElement('note', record.note)]),
     ...[...ownValues(record), ...previousTexts(record)].map(({ name, text }) =>
@@ -102,19 +113,24 @@ function unitOfTwo(record: UnitRecord): string {
   return [
     startTag('unit', { id: requireId(record), name: record.locator.field_path, canResegment: 'no' }),
     notes.length === 0 ? '' : `<notes>${notes.join('')}</notes>`,
-    startTag('segment', segmentState(record)),
+    startTag('segment', segmentState(record, target)),
     `<source>${inlineOfTwo(record.source_text)}</source>`,
-    record.target_text === null ? '' : `<target>${inlineOfTwo(record.target_text)}</target>`,
+    target === null ? '' : `<target>${inlineOfTwo(target)}</target>`,
     '</segment></unit>\n',
   ].join('');
 }
 
 /** Without a target the standard allows only the initial state. */
-function segmentState({ state, target_text }: UnitRecord): { state: string; subState: string | null } {
-  return XLIFF_TWO_STATES[target_text === null && state !== 'stale' ? 'untranslated' : state];
+function segmentState(
+  { state, target_text }: UnitRecord,
+  written: string | null,
+): { state: string; subState: string | null } {
+  if (target_text !== null || state === 'stale') return XLIFF_TWO_STATES[state];
+  const { untranslated } = XLIFF_TWO_STATES;
+  return written === null ? untranslated : { ...untranslated, subState: COPIED };
 }
 
-function unitOfOne(record: UnitRecord): string {
+function unitOfOne(record: UnitRecord, copiesSource: boolean): string {
   const { target_text } = record;
   const named = target_text === null && record.state !== 'stale' ? 'untranslated' : record.state;
   const { state, qualifier, approved } = XLIFF_ONE_STATES[named];
@@ -131,7 +147,7 @@ function unitOfOne(record: UnitRecord): string {
     }),
     `<source>${inlineOfOne(record.source_text)}</source>`,
     // Some tools expect a target that they can fill.
-    `${target}${inlineOfOne(target_text ?? '')}</target>`,
+    `${target}${inlineOfOne(target_text ?? (copiesSource ? record.source_text : ''))}</target>`,
     contexts.length === 0
       ? ''
       : `${startTag('context-group', { purpose: 'information' })}${contexts.join('')}</context-group>`,

@@ -11,6 +11,9 @@ interface XliffOneState {
   readonly approved: boolean;
 }
 
+/** The sub-state of a target of XLIFF 2 that is a copy of its source. */
+export const COPIED = 'slipway:copied';
+
 /** States in XLIFF 2.1, section 4.3.1.29. */
 export const XLIFF_TWO_STATES: Readonly<Record<UnitState, XliffTwoState>> = {
   untranslated: { state: 'initial', subState: null },
@@ -33,43 +36,45 @@ export const XLIFF_ONE_STATES: Readonly<Record<UnitState, XliffOneState>> = {
   stale: { state: 'needs-translation', qualifier: 'x-stale', approved: false },
 };
 
-/** The states of XLIFF 1.2 that have no exact counterpart. */
-const OTHER_ONE_STATES: Readonly<Record<string, UnitState>> = {
-  new: 'untranslated',
-  'needs-adaptation': 'translated',
-  'needs-l10n': 'translated',
-  'needs-review-adaptation': 'translated',
-  'needs-review-l10n': 'translated',
-  'needs-review-translation': 'translated',
-};
+/** The states of XLIFF 1.2 that say that there is no translation yet. */
+const OPEN_ONE_STATES: ReadonlySet<string> = new Set(['new', 'needs-translation']);
 
 /**
  * The state of a segment of XLIFF 2. A target that still has the state `initial` was written by a tool that leaves states
- * alone.
- *
- * @returns `null` for a state that the standard does not know
+ * alone. The states and sub-states of other tools say nothing; a target counts as translated then.
  */
-export function fromXliffTwo(state: string, subState: string | null, hasTarget: boolean): UnitState | null {
-  // Other tools have values of their own.
-  const own = subState?.startsWith('slipway:') === true ? subState : null;
-  const exact = Object.entries(XLIFF_TWO_STATES).find(
-    ([, each]) => each.state === state && each.subState === own,
-  )?.[0];
-  return found(exact, hasTarget);
+export function fromXliffTwo(state: string, subState: string | null, hasTarget: boolean): UnitState {
+  const found = Object.entries(XLIFF_TWO_STATES);
+  const exact = found.find(([, each]) => each.state === state && each.subState === subState);
+  return withTarget(
+    exact ?? found.find(([, each]) => each.state === state && each.subState === null),
+    hasTarget,
+  );
 }
 
-/** The state of a target of XLIFF 1.2; see {@link fromXliffTwo}. */
-export function fromXliffOne(state: string, qualifier: string | null, hasTarget: boolean): UnitState | null {
-  // A user may define states of their own, which say nothing to us.
-  if (state.startsWith('x-')) return found('untranslated', hasTarget);
-  const own = ['x-draft', 'x-blocked', 'x-stale'].includes(qualifier ?? '') ? qualifier : null;
-  const exact = Object.entries(XLIFF_ONE_STATES).find(
-    ([, each]) => each.state === state && each.qualifier === own,
-  )?.[0];
-  return found(exact ?? OTHER_ONE_STATES[state], hasTarget);
+/** The state of a target of XLIFF 1.2; see {@link fromXliffTwo}. A qualifier of ours that stands at another state is left over. */
+export function fromXliffOne(state: string, qualifier: string | null, hasTarget: boolean): UnitState {
+  const found = Object.entries(XLIFF_ONE_STATES);
+  const exact = found.find(([, each]) => each.state === state && each.qualifier === qualifier);
+  // States such as `needs-review-l10n` have no counterpart of ours but a target.
+  return withTarget(
+    exact ?? found.find(([, each]) => each.state === state && each.qualifier === null),
+    hasTarget,
+  );
 }
 
-function found(state: string | undefined, hasTarget: boolean): UnitState | null {
-  if (state === undefined) return null;
-  return state === 'untranslated' && hasTarget ? 'translated' : (state as UnitState);
+/** Whether a target that equals its source was only copied, for programs that show no unit without a target. */
+export function isCopiedState(isTwo: boolean, state: string | null, qualifier: string | null): boolean {
+  if (!isTwo) return state === XLIFF_ONE_STATES.untranslated.state;
+  return state === 'initial' && (qualifier === COPIED || qualifier === XLIFF_TWO_STATES.stale.subState);
+}
+
+/** Whether a state says that there is no translation yet. */
+export function isInitialState(state: string | null): boolean {
+  return state === null || state === 'initial' || OPEN_ONE_STATES.has(state);
+}
+
+function withTarget(found: readonly [string, object] | undefined, hasTarget: boolean): UnitState {
+  const state = (found?.[0] ?? 'untranslated') as UnitState;
+  return state === 'untranslated' && hasTarget ? 'translated' : state;
 }

@@ -1,8 +1,8 @@
+import { EXCHANGE_FORMATS, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
-import { writeEntries } from '../../../exchange/file-codec.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { writeUnits } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
 import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
@@ -77,8 +77,12 @@ async function exportOnce(
   const refused: { unit_id: string; message: string }[] = [];
   let refusedCount = 0;
   let units = 0;
-  const writer = UNIT_FORMATS[args.format].createWriter({ sourceLanguage, targetLanguage });
-  const parts = writeEntries(writer, recordsOf(ports, context, exported), {
+  const written = {
+    format: args.format,
+    languages: { sourceLanguage, targetLanguage },
+    copiesSource: args.copy_source,
+  };
+  const parts = writeUnits(written, recordsOf(ports, context, exported), {
     written: () => {
       units += 1;
     },
@@ -162,8 +166,8 @@ function recordOf(unit: IndexedUnit, target: ExportedTarget): UnitRecord {
 }
 
 /** The name of the file: one for each release, language and format, so that a later export replaces an earlier one. */
-function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: UnitFormatName): string {
-  const { extension } = UNIT_FORMATS[format];
+function fileNameOf({ releaseId }: BuiltFor, targetLanguage: string, format: FormatName<'units'>): string {
+  const [extension] = EXCHANGE_FORMATS.units[format].endings;
   const kind = extension === format ? '' : `.${format}`;
   return `handoff/${releaseId}.${targetLanguage}${kind}.${extension}`;
 }

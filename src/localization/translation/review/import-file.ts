@@ -65,6 +65,7 @@ async function importCopy(
     const result = {
       file: args.translation_file,
       sha256: copy.sha256,
+      notices: staged.notices,
       ...reportOf(report, done),
       containers: done.containers.map(containerFields),
     };

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
-import { UNIT_FORMATS, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { flag, word } from '../../../contract/actions/field-schemas.ts';
+import { COPYING_FORMATS, formatNames } from '../../../contract/formats/exchange-formats.ts';
 import { WORKER_ARGUMENTS as EVALUATION_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
 import type { JobDefinition } from '../../../engine/tasks/job.ts';
 
 const MAX_NAME = 4096;
 /** Tasks that a batch checks without `max_tasks`. */
 const DEFAULT_TASKS = 100;
-
-const FORMAT_NAMES = Object.keys(UNIT_FORMATS) as [UnitFormatName, ...UnitFormatName[]];
 
 /** States that an export can select. */
 const EXPORTED_STATES = [...UNIT_STATES, 'published'] as const;
@@ -20,27 +19,32 @@ export const HANDOFF_EXPORT_JOB = {
   lane: 'i18n',
   scope: 'operate',
   groups: ['i18n'],
-  arguments: z.strictObject({
-    format: z
-      .enum(FORMAT_NAMES, { error: `must be one of ${FORMAT_NAMES.join(', ')}` })
-      .default('xliff-1.2')
-      .describe('Format of the file.'),
-    states: z
-      .string()
-      .max(200)
-      .default('untranslated,stale,blocked,draft,translated')
-      .refine(
-        (text) => text.split(',').every((state) => EXPORTED_STATES.some((each) => each === state)),
-        `must be some of ${EXPORTED_STATES.join(',')}, separated by commas`,
-      )
-      .describe('States of the exported units, separated by commas.'),
-    include: z
-      .string()
-      .min(1)
-      .max(MAX_NAME)
-      .default('**')
-      .describe('Glob of the destinations whose units are exported.'),
-  }),
+  arguments: z
+    .strictObject({
+      format: word(formatNames('units')).default('xliff-1.2').describe('Format of the file.'),
+      states: z
+        .string()
+        .max(200)
+        .default('untranslated,stale,blocked,draft,translated')
+        .refine(
+          (text) => text.split(',').every((state) => EXPORTED_STATES.some((each) => each === state)),
+          `must be some of ${EXPORTED_STATES.join(',')}, separated by commas`,
+        )
+        .describe('States of the exported units, separated by commas.'),
+      include: z
+        .string()
+        .min(1)
+        .max(MAX_NAME)
+        .default('**')
+        .describe('Glob of the destinations whose units are exported.'),
+      copy_source: flag
+        .optional()
+        .describe('Whether a missing target is written as a copy of its source; default true for XLIFF 1.2.'),
+    })
+    .refine(({ format, copy_source: copies }) => copies !== true || COPYING_FORMATS.includes(format), {
+      path: ['copy_source'],
+      message: `is only for ${COPYING_FORMATS.join(' and ')}`,
+    }),
   resumable: true,
   maxAttempts: 3,
   storeLock: 'none',

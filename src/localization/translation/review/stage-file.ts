@@ -1,5 +1,6 @@
+import { formatOfFile, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
-import { readUnits, unitFormatOfName, type UnitFormatName } from '../../../exchange/units/unit-formats.ts';
+import { createUnitReader, readUnits } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { ImportCopy } from '../../../engine/exchange/import-copy.ts';
 import type { ImportReport } from '../../../engine/exchange/import-report.ts';
@@ -69,7 +70,7 @@ interface Staging {
  * Reads a file of translations to its end and collects its rows for their judgement.
  *
  * @param file its name, for messages
- * @returns the number of its units, and whether a row cannot be used; the report has the reasons
+ * @returns the number of its units, whether a row cannot be used (the report has the reasons), and what was left out of the file
  * @throws TaskError `file_refused`; ExchangeFileError; the signal's reason
  */
 export async function stageFile(
@@ -78,12 +79,12 @@ export async function stageFile(
   file: string,
   copy: ImportCopy,
   { reviewId, report }: { readonly reviewId: string; readonly report: ImportReport<LineOutcome> },
-): Promise<{ readonly units: number; readonly hasRefused: boolean }> {
+): Promise<{ readonly units: number; readonly hasRefused: boolean; readonly notices: readonly string[] }> {
   const staging: Staging = { thread, unitsAfter, reviewId, report, signal, lost: [], hasRefused: false };
-  const format = await formatOfFile(file, copy.read());
+  const reader = createUnitReader(await formatOfUnits(file, copy.read()));
   let units = 0;
   let batch: FileUnit[] = [];
-  for await (const result of readUnits(format, copy.read())) {
+  for await (const result of readUnits(reader, copy.read())) {
     signal.throwIfAborted();
     units += 1;
     if (units > MAX_UNITS) {
@@ -103,12 +104,12 @@ export async function stageFile(
   }
   await keepLost(staging, await stage(staging, batch));
   await stageLost(staging);
-  return { units, hasRefused: staging.hasRefused };
+  return { units, hasRefused: staging.hasRefused, notices: reader.notices?.() ?? [] };
 }
 
 /** The format of a file of units: by the ending of its name, else by its first character. */
-async function formatOfFile(name: string, content: AsyncIterable<Uint8Array>): Promise<UnitFormatName> {
-  const known = unitFormatOfName(name);
+async function formatOfUnits(name: string, content: AsyncIterable<Uint8Array>): Promise<FormatName<'units'>> {
+  const known = formatOfFile('units', name);
   if (known !== null) return known;
   let start = '';
   for await (const bytes of content) {
@@ -120,6 +121,8 @@ async function formatOfFile(name: string, content: AsyncIterable<Uint8Array>): P
   const [first] = start.replace(/^[\u0000\s\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '');
   // Both versions of XLIFF have the same reader.
   if (first === '<') return 'xliff-1.2';
+  if (start.startsWith('PK')) return 'xlsx';
+  if (/^(?:#|msg(?:id|ctxt)[ \t])/m.test(start)) return 'po';
   return first === '{' ? 'jsonl' : 'csv';
 }
 

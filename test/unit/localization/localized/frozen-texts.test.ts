@@ -35,7 +35,7 @@ async function writeFileOf(
       revision: null,
     }),
   );
-  await world.write('in.jsonl', fileOf('jsonl', records));
+  await world.write('in.jsonl', await fileOf('jsonl', records));
 }
 
 describe('the counts of a localized release', () => {

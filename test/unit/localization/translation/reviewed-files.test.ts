@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../../../demo/game/seeded-random.ts';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { judgeReview } from '../../../../src/localization/translation/review/review-pages.ts';
-import { readUnits } from '../../../../src/exchange/units/unit-formats.ts';
+import { createUnitReader, readUnits } from '../../../../src/exchange/units/unit-formats.ts';
 import type { ReadUnit, UnitRecord } from '../../../../src/exchange/units/unit-record.ts';
 import { fileOf, sampleUnit, UNIT_FORMAT_NAMES } from '../../../support/exchange-units.ts';
 import { sha256, unitIdOf } from '../../../support/index-release.ts';
@@ -59,7 +59,8 @@ async function exported(world: ReviewWorld, args: object): Promise<{ result: obj
   const pieces = (async function* pieces() {
     yield await Promise.resolve(bytes);
   })();
-  for await (const each of readUnits('jsonl', pieces)) if (each.kind === 'unit') units.push(each.unit);
+  for await (const each of readUnits(createUnitReader('jsonl'), pieces))
+    if (each.kind === 'unit') units.push(each.unit);
   return { result, units };
 }
 
@@ -67,7 +68,7 @@ describe('files of reviewers', () => {
   describe('a reviewed file', () => {
     it.each(UNIT_FORMAT_NAMES)('as %s is accepted as a whole', async (format) => {
       const world = await openReviewWorld();
-      await world.write('in', fileOf(format, [...ALL, ...OTHERS]));
+      await world.write('in', await fileOf(format, [...ALL, ...OTHERS]));
       expect(await importOf(world, 'in', { reason: 'from the agency' })).toMatchObject({
         file: 'in',
         counts: { accepted: 5, repeated: 0 },
@@ -89,7 +90,7 @@ describe('files of reviewers', () => {
     it('is accepted once, also with the revisions of before', async () => {
       const world = await openReviewWorld();
       const units = ALL.map((each) => ({ ...each, revision: 0 }));
-      await world.write('in.csv', fileOf('csv', units));
+      await world.write('in.csv', await fileOf('csv', units));
       await importOf(world, 'in.csv');
       const before = world.rows('SELECT * FROM target_history');
       expect(await importOf(world, 'in.csv')).toMatchObject({ counts: { accepted: 0, repeated: 3 } });
@@ -99,7 +100,7 @@ describe('files of reviewers', () => {
     it('leaves units without a target as they are', async () => {
       const world = await openReviewWorld();
       const units = [unit('a.json', 0), unit('a.json', 1, { target_text: null, state: 'untranslated' })];
-      await world.write('in.xlf', fileOf('xliff-1.2', units));
+      await world.write('in.xlf', await fileOf('xliff-1.2', units));
       expect(await importOf(world, 'in.xlf')).toMatchObject({ counts: { accepted: 1, without_target: 1 } });
       expect(world.task().unit_counts).toEqual({ proofread: 1, untranslated: 2 });
     });
@@ -110,7 +111,7 @@ describe('files of reviewers', () => {
       const lost = { unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga' };
       await world.write(
         'in.jsonl',
-        fileOf('jsonl', [
+        await fileOf('jsonl', [
           unit('a.json', 0, { locator: elsewhere }),
           unit('a.json', 1, lost),
           unit('b.json', 0, { ...lost, locator: elsewhere }),
@@ -204,7 +205,7 @@ describe('files of reviewers', () => {
         locator: { destination: 'x', archive_entry: null, path_id: null, field_path: '/x' },
         source_text: '同じ',
       });
-      await world.write('in.csv', fileOf('csv', [lost]));
+      await world.write('in.csv', await fileOf('csv', [lost]));
       expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
         counts: { ambiguous_source: 1 },
       });
@@ -215,7 +216,7 @@ describe('files of reviewers', () => {
       const sources = Array.from({ length: 700 }, (_, at) => `文${at}`);
       await world.build('r2', { 'a.json': sources });
       const units = sources.map((source_text, at) => unit('a.json', at, { source_text }));
-      await world.write('in.csv', fileOf('csv', units));
+      await world.write('in.csv', await fileOf('csv', units));
       expect(await importOf(world, 'in.csv')).toMatchObject({
         counts: { accepted: 700 },
         memory: { confirmed: 700 },
@@ -242,7 +243,7 @@ describe('files of reviewers', () => {
 
     it.each(wrong)('%s changes nothing, and names it with its line', async (_name, bad, code) => {
       const world = await openReviewWorld();
-      await world.write('in.csv', fileOf('csv', [...ALL, unit('b.json', 1), bad]));
+      await world.write('in.csv', await fileOf('csv', [...ALL, unit('b.json', 1), bad]));
       const before = world.everything();
       const failure = await failureOf(importOf(world, 'in.csv'));
       expect(failure).toMatchObject({
@@ -260,7 +261,7 @@ describe('files of reviewers', () => {
 
     it.each(wrong)('%s leaves out its container with `partial`', async (_name, bad, code) => {
       const world = await openReviewWorld();
-      await world.write('in.csv', fileOf('csv', [...ALL, unit('b.json', 1), bad]));
+      await world.write('in.csv', await fileOf('csv', [...ALL, unit('b.json', 1), bad]));
       expect(await importOf(world, 'in.csv', { partial: true })).toMatchObject({
         counts: { accepted: 3, left_out: 1, [code]: 1 },
         memory: { confirmed: 3 },
@@ -272,7 +273,7 @@ describe('files of reviewers', () => {
     it('names the targets of the same token', async () => {
       const world = await openReviewWorld({ fourEyes: true });
       world.store('a.json', [{ text: 'T0' }, { text: 'T1', tokenId: 'reviewer' }, { text: 'T2' }]);
-      await world.write('in.csv', fileOf('csv', ALL));
+      await world.write('in.csv', await fileOf('csv', ALL));
       const { details } = await failureOf(importOf(world, 'in.csv'));
       expect(details).toMatchObject({ counts: { four_eyes_required: 1 }, issues: [{ line: 3 }] });
     });
@@ -280,7 +281,7 @@ describe('files of reviewers', () => {
     it('continues a failed task', async () => {
       const world = await openReviewWorld();
       world.closeTask(world.task().task_id, 'failed');
-      await world.write('in.csv', fileOf('csv', [unit('a.json', 0)]));
+      await world.write('in.csv', await fileOf('csv', [unit('a.json', 0)]));
       expect(await importOf(world, 'in.csv')).toMatchObject({ counts: { accepted: 1 } });
       expect(world.task()).toMatchObject({ status: 'in_progress' });
     });
@@ -289,7 +290,7 @@ describe('files of reviewers', () => {
       const world = await openReviewWorld();
       const { task_id: taskId } = world.task();
       world.closeTask(taskId, 'skipped');
-      await world.write('in.csv', fileOf('csv', ALL));
+      await world.write('in.csv', await fileOf('csv', ALL));
       expect((await failureOf(importOf(world, 'in.csv'))).details).toMatchObject({
         counts: { task_closed: 3 },
       });
@@ -406,6 +407,23 @@ describe('files of reviewers', () => {
       const done = await world.run('handoff-export', { format: 'xliff-1.2', states: 'translated' });
       expect(done).toMatchObject({ file: 'handoff/r1.zh-Hans.xliff-1.2.xlf', units: 1 });
       await expect(world.run('handoff-export', { states: 'no' })).rejects.toThrow('must be some of');
+    });
+
+    it('copies the sources of missing targets into XLIFF 1.2, and into XLIFF 2.1 where asked', async () => {
+      const world = await openReviewWorld();
+      const copiesOf = async (args: object): Promise<number> => {
+        const { file } = await world.run('handoff-export', { include: 'a.json', ...args });
+        return (await world.read(String(file))).toString().split('さようなら').length - 2;
+      };
+      expect(await copiesOf({ format: 'xliff-1.2' })).toBe(1);
+      expect(await copiesOf({ format: 'xliff-1.2', copy_source: false })).toBe(0);
+      expect(await copiesOf({ format: 'xliff-2.1' })).toBe(0);
+      expect(await copiesOf({ format: 'xliff-2.1', copy_source: true })).toBe(1);
+      await expect(copiesOf({ format: 'csv', copy_source: true })).rejects.toThrow(
+        'is only for xliff-1.2 and xliff-2.1',
+      );
+      const done = await importOf(world, 'handoff/r1.zh-Hans.xliff-1.2.xlf');
+      expect(done).toMatchObject({ counts: { accepted: 0, without_target: 3 } });
     });
 
     it('gives stale units the texts of before, and leaves out skipped tasks', async () => {
@@ -530,7 +548,7 @@ describe('files of reviewers', () => {
 });
 
 const FILES = campaignSize(1_200, 20_000);
-const FORMATS = ['xliff-2.1', 'xliff-1.2', 'csv', 'jsonl'] as const;
+const FORMATS = UNIT_FORMAT_NAMES;
 /** Parts that attack readers of XML and tables. */
 const HOSTILE: readonly Buffer[] = [
   '<!DOCTYPE x [<!ENTITY a "&b;&b;&b;"><!ENTITY b "bbbbbbbbbb">]>',
@@ -563,7 +581,7 @@ describe(`${FILES} mutated files that a reviewer sends`, () => {
           }),
         ),
       );
-      const original = fileOf(format, units);
+      const original = await fileOf(format, units);
       const name = format.startsWith('xliff') ? 'in.xlf' : `in.${format}`;
       const random = createRandom(15);
       const count = FILES / FORMATS.length;
@@ -591,7 +609,8 @@ describe(`${FILES} mutated files that a reviewer sends`, () => {
       }
       expect(outcomes.file_refused).toBeGreaterThan(count / 10);
       // Some mutations change only a target, a note or an id.
-      expect(outcomes.accepted + outcomes.import_refused).toBeGreaterThan(0);
+      // The checksums of an archive find nearly every mutation.
+      if (format !== 'xlsx') expect(outcomes.accepted + outcomes.import_refused).toBeGreaterThan(0);
     },
     120_000,
   );
