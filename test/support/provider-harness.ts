@@ -131,6 +131,7 @@ export function requestOf(
     units,
     characters: [],
     spending: createSpending({ maxTokens: null, maxCost: null }),
+    counts: new Map(),
     signal: new AbortController().signal,
     ...more,
   };

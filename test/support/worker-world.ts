@@ -53,6 +53,7 @@ export interface RunOptions {
   readonly settings?: Partial<RunSettings>;
   readonly signal?: AbortSignal;
   readonly progress?: TaskContext['progress'];
+  readonly log?: TaskContext['log'];
   readonly provider?: Partial<TranslationProvider>;
   readonly characters?: CharacterSheet;
 }
@@ -159,9 +160,14 @@ export function openWorkerWorld(
         characters: options.characters ?? new Map(),
         spending: createSpending(settings),
         tally: createRunTally(),
+        counts: new Map(),
       };
-      const { signal = new AbortController().signal, progress = () => undefined } = options;
-      return await runWorkers(world, { signal, progress, log: () => undefined });
+      const {
+        signal = new AbortController().signal,
+        progress = () => undefined,
+        log = () => undefined,
+      } = options;
+      return await runWorkers(world, { signal, progress, log });
     },
   };
 }
@@ -233,6 +239,8 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     model: 'model-1',
     promptDigest: 'digest-1',
     stepSize: { units: 20, characters: 4000 },
+    requestsPerUnit: 3,
+    beginRun: () => undefined,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
     translateBatch: async (request) => {
@@ -253,7 +261,15 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
         failures: answers.flatMap(({ unit, answer }) =>
           typeof answer === 'string'
             ? []
-            : [{ message: `failed as ${answer.code}`, retryAfterMs: null, ...answer, unitId: unit.unitId }],
+            : [
+                {
+                  message: `failed as ${answer.code}`,
+                  retryAfterMs: null,
+                  isFinal: false,
+                  ...answer,
+                  unitId: unit.unitId,
+                },
+              ],
         ),
       };
     },

@@ -1,4 +1,4 @@
-import { splitIntoBatches, type BatchSize } from '../../../domain/translation/batches.ts';
+import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { askUntilSettled, type RowFailure } from './ask-until-settled.ts';
 import {
   MOST_FINDINGS,
@@ -9,21 +9,20 @@ import {
   type UnitToEvaluate,
 } from './evaluation.ts';
 import type { OpenAiChat } from './openai-chat.ts';
+import { askOptions, type ProviderHttpOptions } from './provider-http.ts';
 import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import { ECHO_CHARACTERS, readRows, rowsSchema, type EchoedLine } from './answer-rows.ts';
 import type { Prompt } from './prompt.ts';
-import { memberOf } from './provider-http.ts';
+import { memberOf } from './member-of.ts';
 
 /** Tokens of the answer about one translation: its id, the repeated beginning, and the findings of a poor one. */
 const TOKENS_PER_LINE = 120;
 
-/** Evaluates translations with a language model. @param size of one request */
-export function createOpenAiEvaluator(
-  chat: OpenAiChat,
-  size: BatchSize,
-  instructions: string | null,
-): Evaluator {
+/** Evaluates translations with a language model. */
+export function createOpenAiEvaluator(chat: OpenAiChat, options: ProviderHttpOptions): Evaluator {
+  const { limits, instructions = null } = options.config;
+  const size = { units: limits.batchUnits, characters: limits.batchCharacters };
   const prepare = (subject: EvaluationSubject, units: readonly UnitToEvaluate[]) => {
     const lines = units.map((unit, index) => ({
       id: `u${index + 1}`,
@@ -52,7 +51,8 @@ export function createOpenAiEvaluator(
         usage = addUsage(usage, used);
       };
       const { results, failures } = await askUntilSettled(
-        splitIntoBatches(request.units, size),
+        request.units,
+        askOptions(options, { counts: new Map(), signal: request.signal }),
         async (units) => {
           const { lines, question } = prepare(request, units);
           const { content, providerRunId } = await chat.ask(question, request, count);
@@ -122,7 +122,7 @@ function evaluationSchema(lines: readonly EvaluationLine[]): object {
  * Reads the text of a model's answer.
  *
  * @returns findings by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
+ * @throws ProviderError `answer_malformed` when there is no JSON in it
  */
 function readEvaluations(
   content: string,

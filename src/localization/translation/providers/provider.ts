@@ -57,10 +57,15 @@ export interface TranslationSubject extends PromptSubject {
   readonly units: readonly UnitToTranslate[];
 }
 
+/** How often each unit was asked for in one run, by its id. The calls of one run share it, so that its bound holds for the run. */
+export type RequestCounts = Map<string, number>;
+
 /** Asks for translations. */
 export interface TranslationRequest extends TranslationSubject {
   /** The account of the run, which all its requests share. */
   readonly spending: Spending;
+  /** How often the run has asked for each unit. */
+  readonly counts: RequestCounts;
   readonly signal: AbortSignal;
 }
 
@@ -92,10 +97,14 @@ export interface TranslationProvider {
   readonly promptDigest: string | null;
   /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
+  /** Most requests about one unit in a run beyond the first; 0 where no request is sent. */
+  readonly requestsPerUnit: number;
   /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */
   estimate(subject: TranslationSubject): Usage;
+  /** A run begins: a provider that was out is asked again without a wait. */
+  beginRun(): void;
   /**
    * Translates units. A failure of the provider is a failure of the units, never an error.
    *

@@ -7,7 +7,7 @@ import type { TargetOffers } from '../judge/offer-targets.ts';
 import type { TargetJudge } from '../judge/target-judge.ts';
 import type { UnitSource } from '../judge/unit-source.ts';
 import type { CharacterSheet } from '../providers/character-sheet.ts';
-import type { TranslationProvider } from '../providers/provider.ts';
+import type { RequestCounts, TranslationProvider } from '../providers/provider.ts';
 import type { Spending } from '../providers/spending.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { RunTally } from './run-tally.ts';
@@ -43,6 +43,8 @@ export interface RunSetup extends RunPorts {
 export interface RunWorld extends RunSetup {
   readonly spending: Spending;
   readonly tally: RunTally;
+  /** How often the run has asked for units that have no translation yet. */
+  readonly counts: RequestCounts;
 }
 
 /** How one run works. */

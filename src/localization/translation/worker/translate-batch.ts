@@ -76,11 +76,11 @@ function createAsk(
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Ask {
-  const { provider, languages, spending, tally } = world;
+  const { provider, languages, spending, tally, counts } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   return async (units) => {
-    const request = { sourceLanguage, targetLanguage, characters, spending, signal };
+    const request = { sourceLanguage, targetLanguage, characters, spending, counts, signal };
     const outcome = await provider.translateBatch({ ...request, units });
     tally.usage(taskId, outcome.usage);
     return outcome;

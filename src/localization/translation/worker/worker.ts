@@ -38,7 +38,7 @@ export function createWorker(options: WorkerOptions): {
       const shared = { ...options, settings, provider, characters };
       if (settings.dryRun) return await estimateRun(shared, context);
       const spending = createSpending(settings);
-      return await runWorkers({ ...shared, spending, tally: createRunTally() }, context);
+      return await runWorkers({ ...shared, spending, tally: createRunTally(), counts: new Map() }, context);
     } catch (error) {
       context.signal.throwIfAborted();
       throw taskErrorOf(translationTaskError(error));

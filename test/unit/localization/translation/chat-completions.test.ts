@@ -62,49 +62,18 @@ describe('the provider for chat completions', () => {
     expect(linesOf(call!)[0]).toMatchObject({ id: 'u1', text: 'こんにちは<x id="1"/>' });
   });
 
-  it.each<[string, string, Reply]>([
-    [
-      'HTML',
-      'answer_malformed',
-      (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
-    ],
-    ['half of a body', 'answer_malformed', (_, response) => sendJson(response, '{"choices":[{"mess')],
-    [
-      'half of an answer',
-      'answer_malformed',
-      (_, response) => sendJson(response, completion('{"u1":{"s":"こん')),
-    ],
-    ['no choices', 'answer_malformed', (_, response) => sendJson(response, { choices: [] })],
-    ['null', 'answer_malformed', (_, response) => sendJson(response, 'null')],
-    [
-      'wrong ids',
-      'answer_malformed',
-      (_, response) => sendJson(response, completion({ x9: { s: '', t: 'x' } })),
-    ],
+  it.each<[string, Reply]>([
+    ['half of a body', (_, response) => sendJson(response, '{"choices":[{"mess')],
+    ['half of an answer', (_, response) => sendJson(response, completion('{"u1":{"s":"こん'))],
+    ['no choices', (_, response) => sendJson(response, { choices: [] })],
+    ['null', (_, response) => sendJson(response, 'null')],
+    ['wrong ids', (_, response) => sendJson(response, completion({ x9: { s: '', t: 'x' } }))],
     [
       'one id twice',
-      'answer_malformed',
       (_, response) => sendJson(response, completion('{"u1":{"s":"a","t":"a"},"u1":{"s":"a","t":"b"}}')),
     ],
     [
-      'a refusal',
-      'answer_refused',
-      (_, response) =>
-        sendJson(response, completion('', { message: { content: null, refusal: 'I will not' } })),
-    ],
-    [
-      'a stop by the filter',
-      'answer_refused',
-      (call, response) => sendJson(response, completion(goodRows(call), { finish_reason: 'content_filter' })),
-    ],
-    [
-      'a cut answer',
-      'answer_cut',
-      (call, response) => sendJson(response, completion(goodRows(call), { finish_reason: 'length' })),
-    ],
-    [
       'empty translations',
-      'answer_malformed',
       (call, response) => {
         const rows = Object.entries(goodRows(call)).map(([id, { s }]) => [id, { s, t: ' ' }]);
         sendJson(response, completion(Object.fromEntries(rows)));
@@ -112,7 +81,6 @@ describe('the provider for chat completions', () => {
     ],
     [
       '100 MiB',
-      'answer_too_large',
       (_, response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 * 1024 ** 2 });
         const fill = (): void => {
@@ -122,13 +90,32 @@ describe('the provider for chat completions', () => {
         fill();
       },
     ],
-  ])('fails each unit by itself for %s, after halves and two single requests', async (_, code, reply) => {
+  ])('asks no more after three useless answers in a row: %s', async (_, reply) => {
     const { provider, calls } = await against(reply, { limits: { answerBytes: 65_536 } });
     const { texts, codes } = await translate(provider, requestOf(three));
     expect(texts).toEqual({});
-    expect(codes).toEqual({ a: code, b: code, c: code });
-    // All three, the half with a and b, and each unit alone twice.
-    expect(calls.length).toBe(8);
+    expect(new Set(Object.values(codes))).toEqual(new Set(['provider_unusable']));
+    expect(calls.map((call) => linesOf(call).length)).toEqual([3, 2, 1]);
+  });
+
+  it.each<[string, string, readonly number[], Reply]>([
+    [
+      'refuses',
+      'answer_refused',
+      [3, 2, 1, 1, 1],
+      (_, response) =>
+        sendJson(response, completion('', { message: { content: null, refusal: 'I will not' } })),
+    ],
+    [
+      'reaches the longest answer',
+      'answer_cut',
+      [3, 2, 1, 1, 1, 1, 1, 1],
+      (call, response) => sendJson(response, completion(goodRows(call), { finish_reason: 'length' })),
+    ],
+  ])('fails each unit by itself when the model %s', async (_, code, sizes, reply) => {
+    const { provider, calls } = await against(reply);
+    expect((await translate(provider, requestOf(three))).codes).toEqual({ a: code, b: code, c: code });
+    expect(calls.map((call) => linesOf(call).length)).toEqual(sizes);
   });
 
   it.each<[string, string, Reply]>([
@@ -141,21 +128,6 @@ describe('the provider for chat completions', () => {
     expect(codes).toEqual({ a: code, b: code, c: code });
     expect(calls.length).toBe(3);
     if (code === 'provider_throttled') expect(clock.slept[0]).toBe(7000);
-  });
-
-  it('continues after 429, and does not wait longer than allowed', async () => {
-    let answered = 0;
-    const { provider, calls } = await against((call, response, request) => {
-      answered += 1;
-      if (answered === 1) sendJson(response, {}, 429, { 'retry-after': '1' });
-      else good(call, response, request);
-    });
-    expect((await translate(provider, requestOf(three))).texts).toEqual(translated);
-    expect(calls.length).toBe(2);
-    const later = await against((_, response) => sendJson(response, {}, 429, { 'retry-after': '200' }));
-    const { outcome } = await translate(later.provider, requestOf(three));
-    expect(outcome.failures.map(({ retryAfterMs }) => retryAfterMs)).toEqual([200_000, 200_000, 200_000]);
-    expect([later.calls.length, later.clock.slept]).toEqual([1, []]);
   });
 
   it.each<[string, Reply]>([
@@ -214,15 +186,6 @@ describe('the provider for chat completions', () => {
     ]);
   });
 
-  it('splits a prompt that does not fit the model', async () => {
-    const { provider, calls } = await against((call, response, request) => {
-      if (linesOf(call).length > 1) sendJson(response, { error: { code: 'context_length_exceeded' } }, 400);
-      else good(call, response, request);
-    });
-    expect((await translate(provider, requestOf(three))).texts).toEqual(translated);
-    expect(calls.length).toBe(5);
-  });
-
   it('stops for a key that is refused, and shows the key nowhere', async () => {
     const tokenFile = join(await temporaryDirectory(), 'key');
     await writeFile(tokenFile, 'sk-secret-key-2');
@@ -231,7 +194,11 @@ describe('the provider for chat completions', () => {
       { tokenFile, limits: { batchUnits: 1 } },
     );
     const { outcome, codes } = await translate(provider, requestOf(three));
-    expect(codes).toEqual({ a: 'provider_rejected', b: 'provider_rejected', c: 'provider_rejected' });
+    expect(codes).toEqual({
+      a: 'provider_credentials',
+      b: 'provider_credentials',
+      c: 'provider_credentials',
+    });
     expect(outcome.failures[0]?.message).toContain('status 401: bad Bearer [redacted]');
     expect(JSON.stringify(outcome)).not.toContain('sk-secret');
     expect(calls.length).toBe(1);
@@ -385,7 +352,7 @@ describe('the evaluation by chat completions', () => {
       sendJson(response, completion(Object.fromEntries(rows)));
     });
     const { failures } = await evaluator.evaluate(request());
-    expect(failures.map(({ code }) => code)).toEqual(['answer_malformed', 'answer_malformed']);
+    expect(failures.map(({ code }) => code)).toEqual(['provider_unusable', 'provider_unusable']);
   });
 
   it('keeps messages short and printable', async () => {
