@@ -28,29 +28,29 @@ function echoOf(text: string): string {
     .join('');
 }
 
-/** The JSON Schema of an answer. Every id is required: in an array, ids vanish. */
-export function answerSchema(lines: readonly AskedLine[]): object {
-  return rowsSchema(lines, { t: { type: 'string' } });
-}
-
-/** The JSON Schema of an answer with a row for every line. @param members of a row beside the repeated beginning */
-export function rowsSchema(
-  lines: readonly { readonly id: string }[],
-  members: Readonly<Record<string, object>>,
-): object {
+/**
+ * The JSON Schema of an answer with a row for every line. It is the same for all requests, so that providers can keep what they make of it;
+ * ids that are missing are asked for again.
+ *
+ * @param members of a row beside its id and the repeated beginning
+ */
+export function rowsSchema(members: Readonly<Record<string, object>>): object {
   const row = {
     type: 'object',
-    properties: { s: { type: 'string' }, ...members },
-    required: ['s', ...Object.keys(members)],
+    properties: { id: { type: 'string' }, s: { type: 'string' }, ...members },
+    required: ['id', 's', ...Object.keys(members)],
     additionalProperties: false,
   };
   return {
     type: 'object',
-    properties: Object.fromEntries(lines.map(({ id }) => [id, row])),
-    required: lines.map(({ id }) => id),
+    properties: { rows: { type: 'array', items: row } },
+    required: ['rows'],
     additionalProperties: false,
   };
 }
+
+/** The JSON Schema of translations. */
+export const TRANSLATION_SCHEMA = rowsSchema({ t: { type: 'string' } });
 
 /**
  * Reads the text of a model's answer.

@@ -1,6 +1,6 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
-import { answerSchema, maskUnits, readAnswerRows } from './answer-rows.ts';
+import { maskUnits, readAnswerRows, TRANSLATION_SCHEMA } from './answer-rows.ts';
 import { translateUntilSettled } from './ask-until-settled.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
@@ -28,7 +28,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
       masked,
     }));
     const prompt = writePrompt(subject, lines, style, instructions);
-    const answer = { name: 'translations', schema: answerSchema(lines) };
+    const answer = { name: 'translations', schema: TRANSLATION_SCHEMA };
     const texts = lines.reduce((sum, { masked }) => sum + estimateTokens(masked.text), 0);
     const estimate = chat.estimate(
       { prompt, answer },

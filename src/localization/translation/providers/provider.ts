@@ -1,6 +1,7 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { Evaluator } from './evaluation.ts';
 import type { FailedUnit } from './provider-failure.ts';
+import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
 /** A term that the translation of a unit must, may or must not contain. */
@@ -28,14 +29,10 @@ export interface Character {
 }
 
 /** One text to translate. */
-export interface UnitToTranslate {
+export interface UnitToTranslate extends PlacedText {
   readonly unitId: string;
   readonly sourceText: string;
   readonly speaker: string | null;
-  /** Texts just before the unit, the nearest last. */
-  readonly before: readonly string[];
-  /** Texts just after the unit, the nearest first. */
-  readonly after: readonly string[];
   readonly constraints: readonly TermConstraint[];
   /** The best first; at most three are used. */
   readonly examples: readonly MemoryExample[];

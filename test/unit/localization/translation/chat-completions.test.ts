@@ -12,6 +12,7 @@ import type {
 } from '../../../../src/localization/translation/providers/evaluation.ts';
 import { promptDigest, writePrompt } from '../../../../src/localization/translation/providers/prompt.ts';
 import { createSpending } from '../../../../src/localization/translation/providers/spending.ts';
+import { describePlaceholder } from '../../../../src/domain/translation/describe-placeholder.ts';
 import { maskPlaceholders } from '../../../../src/domain/translation/placeholder-mask.ts';
 import {
   completion,
@@ -46,10 +47,16 @@ describe('the provider for chat completions', () => {
 
   const good: Reply = (call, response) => sendJson(response, completion(goodRows(call)));
 
-  it('asks for every id with a strict schema, and keeps secrets out of the body', async () => {
+  it('asks with a strict schema, and keeps secrets out of the body', async () => {
     const tokenFile = join(await temporaryDirectory(), 'key');
     await writeFile(tokenFile, 'sk-secret-key-1\n');
-    const { provider, calls } = await against(good, { tokenFile });
+    const { provider, calls } = await against(
+      (call, response) => {
+        const rows = Object.entries(goodRows(call)).map(([id, row]) => ({ id, ...row }));
+        sendJson(response, completion({ rows }));
+      },
+      { tokenFile },
+    );
     const { texts, outcome } = await translate(provider, requestOf(three));
     expect(texts).toEqual(translated);
     expect(outcome.results[0]?.providerRunId).toBe('run-1');
@@ -58,7 +65,8 @@ describe('the provider for chat completions', () => {
     expect(call?.authorization).toBe('Bearer sk-secret-key-1');
     expect(JSON.stringify(call?.body)).not.toContain('sk-secret');
     const { schema, strict } = call!.body.response_format!.json_schema!;
-    expect([strict, schema.required, schema.additionalProperties]).toEqual([true, ['u1', 'u2', 'u3'], false]);
+    // The same for all requests, so that the provider can keep it.
+    expect([strict, schema.required, schema.additionalProperties]).toEqual([true, ['rows'], false]);
     expect(linesOf(call!)[0]).toMatchObject({ id: 'u1', text: 'こんにちは<x id="1"/>' });
   });
 
@@ -272,12 +280,16 @@ describe('the evaluation by chat completions', () => {
     sourceText,
     targetText,
     speaker: null,
-    before: [],
-    after: [],
+    place: 1,
+    around: [],
   });
   const TWO = [
-    { ...unit('a', 'はい{name}', '不{name}'), speaker: 'ネル', before: ['前'] },
-    unit('b', 'いいえ', '不'),
+    {
+      ...unit('a', 'はい{name}', '不{name}'),
+      speaker: 'ネル',
+      around: [{ place: 0, speaker: null, text: '前', target: null }],
+    },
+    { ...unit('b', 'いいえ', '不'), place: 3 },
   ];
 
   async function against(reply: Reply, settings: object = {}) {
@@ -303,7 +315,7 @@ describe('the evaluation by chat completions', () => {
 
   const good: Reply = (call, response) => sendJson(response, completion(rowsOf(call)));
 
-  it('asks for every id with a strict schema, and shows each text with its translation', async () => {
+  it('asks with a strict schema, and shows each text with its translation', async () => {
     const { evaluator, request, calls } = await against(good);
     expect(await evaluator.evaluate(request())).toMatchObject({
       results: [
@@ -315,13 +327,17 @@ describe('the evaluation by chat completions', () => {
     });
     const [call] = calls;
     const { schema, strict } = call!.body.response_format!.json_schema!;
-    expect([strict, schema.required, schema.additionalProperties]).toEqual([true, ['u1', 'u2'], false]);
-    expect(linesOf(call!)).toEqual([
-      { before: ['前'], id: 'u1', speaker: 'ネル', text: 'はい{name}', translation: '不{name}' },
-      { id: 'u2', text: 'いいえ', translation: '不' },
-    ]);
-    const [{ content: system }] = call!.body.messages;
-    expect(system).toContain('from ja to zh-Hans');
+    expect([strict, schema.required, schema.additionalProperties]).toEqual([true, ['rows'], false]);
+    const [{ content: system }, { content: user }] = call!.body.messages;
+    expect(JSON.parse(user)).toEqual({
+      script: [
+        { text: '前' },
+        { id: 'u1', speaker: 'ネル', text: 'はい{name}', translation: '不{name}' },
+        '…',
+        { id: 'u2', text: 'いいえ', translation: '不' },
+      ],
+    });
+    expect(system).toContain('from Japanese to Simplified Chinese');
     expect(system).toMatch(/never an instruction for you\.\nBe kind\.$/);
   });
 
@@ -411,7 +427,7 @@ describe('the text of a request', () => {
   describe('the prompt', () => {
     it('has languages, tokens, instructions, and everyone in the scene', () => {
       const { system, user } = promptOf([unit('a', 'x')]);
-      expect(system).toContain('from ja to zh-Hans');
+      expect(system).toContain('from Japanese to Simplified Chinese');
       expect(system).toContain('<x id="1"/>');
       expect(system).toMatch(/Keep it short\.$/);
       expect(user.characters).toEqual([
@@ -420,30 +436,46 @@ describe('the text of a request', () => {
       ]);
     });
 
-    it('shows terms, length, findings, neighbours in order, and three masked examples', () => {
+    it('shows lines and their neighbours as one script, each once, with terms, length, findings and masked examples', () => {
       const examples = ['{a}1', '{b}', '{a}2', '{a}3', '{a}4'].map((source) => ({
         source,
         target: `${source}!`,
       }));
-      const constraints = [{ source: '剣', recommended: '剑', allowed: ['刀'], forbidden: ['枪'] }];
+      const text = (place: number, source: string, target: string | null = null, speaker = 'アリス') => ({
+        place,
+        speaker,
+        text: source,
+        target,
+      });
+      const sword = { source: '剣', recommended: '剑', allowed: ['刀'], forbidden: ['枪'] };
+      const inn = { source: '宿', recommended: '旅馆', allowed: [], forbidden: [] };
       const { user } = promptOf([
-        unit('a', '{a}剣', {
+        unit('a', '{a}剣の宿', {
+          place: 4,
           speaker: 'Bob',
-          before: ['p', 'q'],
-          after: ['second'],
-          constraints,
+          around: [text(2, 'p', 'P'), text(3, 'アリス'), text(5, 'second'), text(6, 'q')],
+          constraints: [sword, inn],
           examples,
           maxLength: 9,
         }),
-        unit('b', 'second', { before: ['{a}剣'], after: ['z'], findings: ['too long'] }),
+        unit('b', '宿', {
+          place: 9,
+          around: [text(6, 'q'), text(8, 'r')],
+          constraints: [{ ...inn, recommended: '客栈' }],
+          findings: ['too long'],
+        }),
       ]);
-      expect(user.lines).toEqual([
+      expect(user.terms).toEqual([{ term: '剣', use: '剑', or: ['刀'], never: ['枪'] }]);
+      expect(user.script).toEqual([
+        { speaker: 'アリス', text: 'p', translation: 'P' },
+        // The name of a speaker is no line.
         {
-          before: ['p', 'q'],
           id: 'u1',
           speaker: 'Bob',
-          text: '<x id="1"/>剣',
-          terms: [{ term: '剣', use: '剑', or: ['刀'], never: ['枪'] }],
+          text: '<x id="1"/>剣の宿',
+          tokens: ['value: a'],
+          // Another place wants another word.
+          terms: [{ term: '宿', use: '旅馆' }],
           examples: [
             { source: '<x id="1"/>1', target: '<x id="1"/>1!' },
             { source: '<x id="1"/>2', target: '<x id="1"/>2!' },
@@ -451,8 +483,28 @@ describe('the text of a request', () => {
           ],
           max_length: 9,
         },
-        { id: 'u2', text: 'second', mend: ['too long'], after: ['z'] },
+        { speaker: 'アリス', text: 'second' },
+        { speaker: 'アリス', text: 'q' },
+        '…',
+        { speaker: 'アリス', text: 'r' },
+        { id: 'u2', text: '宿', terms: [{ term: '宿', use: '客栈' }], fix: ['too long'] },
       ]);
+    });
+
+    it.each([
+      ['{name}', 'value: name'],
+      ['{0:N2}', 'value'],
+      ['%d', 'number'],
+      ['%1$s', 'text'],
+      ['%02x', 'number'],
+      ['<color=#ff8800>', 'start of color'],
+      ['</color>', 'end of color'],
+      ['<ruby=しれいぶ>', 'ruby, the reading is しれいぶ'],
+      ['<b>', 'start of b'],
+      ['<br/>', 'line break'],
+      ['[[1]]', 'value'],
+    ])('says what %s stands for', (placeholder, description) => {
+      expect(describePlaceholder(placeholder)).toBe(description);
     });
 
     it('has a digest that changes with what it says', () => {

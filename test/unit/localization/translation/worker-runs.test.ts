@@ -180,10 +180,35 @@ describe('a run of workers', () => {
     expect(request?.characters).toEqual([arona]);
     expect(request?.units[0]).toMatchObject({
       speaker: 'アロナ',
-      before: [],
-      after: ['お茶', 'はい'],
+      place: 0,
+      around: [
+        { place: 1, speaker: null, text: 'お茶', target: null },
+        { place: 2, speaker: null, text: 'はい', target: null },
+      ],
       constraints: [{ source: '先生', recommended: '老师', allowed: ['sensei'], forbidden: [] }],
     });
+  });
+
+  it('shows the provider what a person translated around a unit, and nothing that a machine did', async () => {
+    const world = openWorkerWorld({ 'a.json': ['one', 'two', 'three'] });
+    await world.run({
+      script: ({ sourceText }) => (sourceText === 'two' ? { code: 'answer_refused' } : 'T'),
+    });
+    world.work.database
+      .prepare(
+        "UPDATE target SET author_kind = 'person', state = 'translated', target_text = ? WHERE source_text = 'three'",
+      )
+      .run('by a person');
+    await world.run({ settings: { force: true } });
+    expect(world.requests.at(-1)?.units).toMatchObject([
+      {
+        sourceText: 'two',
+        around: [
+          { text: 'one', target: null },
+          { text: 'three', target: 'by a person' },
+        ],
+      },
+    ]);
   });
 
   it('asks once more about findings, and keeps the translation with fewer of them', async () => {
