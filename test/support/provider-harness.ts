@@ -130,6 +130,7 @@ export function requestOf(
     targetLanguage: 'zh-Hans',
     units: units.map((each, place) => (each.around.length === 0 ? { ...each, place } : each)),
     characters: [],
+    about: [],
     spending: createSpending({ maxTokens: null, maxCost: null }),
     counts: new Map(),
     signal: new AbortController().signal,

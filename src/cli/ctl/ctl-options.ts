@@ -52,6 +52,7 @@ const SPECIAL = {
   'dry-run': { type: 'boolean' },
   'no-hints': { type: 'boolean' },
   reviewer: { type: 'string' },
+  provider: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },
   watch: { type: 'boolean', short: 'w' },

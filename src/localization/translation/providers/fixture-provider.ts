@@ -99,6 +99,7 @@ export async function createFixtureProvider(
     kind: 'fixture',
     model: null,
     promptDigest: null,
+    promptOf: () => null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
     estimate,

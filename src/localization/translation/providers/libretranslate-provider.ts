@@ -57,6 +57,7 @@ export function createLibreTranslateProvider(
     kind: 'libretranslate',
     model: null,
     promptDigest: null,
+    promptOf: () => null,
     stepSize: size,
     requestsPerUnit: limits.requestsPerUnit,
     evaluator: null,

@@ -8,6 +8,7 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     kind: 'memory-only',
     model: null,
     promptDigest: null,
+    promptOf: () => null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
     evaluator: null,

@@ -50,6 +50,10 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     evaluator: createOpenAiEvaluator(chat, options),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
+    promptOf: (subject) => {
+      const [units = []] = splitIntoBatches(subject.units, size);
+      return prepare(subject, units).question.prompt;
+    },
     beginRun: options.breaker.tryAgain,
     translateBatch: async (request) => {
       let usage = NO_USAGE;

@@ -27,7 +27,7 @@ const TOKEN_EXAMPLE: Readonly<Record<MaskStyle, string>> = {
 /** The rules that every prompt begins with. Languages and tokens are put in for the names in braces. */
 const RULES = [
   'You translate texts of a game from {source} to {target}.',
-  'The message is JSON. "script" has texts in the order of the story; "…" stands for some that are left out. Translate each line with an "id"; the others are context, some with their "translation". Keep to the gender, tone and forms of address of the "characters" in the scene.',
+  'The message is JSON. "script" has texts in the order of the story; "…" stands for some that are left out. Translate each line with an "id"; the others are context, some with their "translation". Keep to "about", and to what "characters" says of who is in the scene.',
   `Answer with a JSON object {"rows": [{"id", "s", "t"}]} and nothing else: a row for every line with an id. "s" is the first ${ECHO_CHARACTERS} characters of its text, copied exactly; "t" is the translation.`,
   'Tokens such as {token} stand for values or formatting of the game; "tokens" says what each is, by number. Each must be in the translation, in its right place, exactly as often as in the text, unchanged.',
   'Where a text has a "term", use "use" or one of "or", and never one of "never". "examples" are earlier translations. A translation has at most "max_length" characters. "fix" lists what was wrong with an earlier translation.',
@@ -53,6 +53,7 @@ export function writePrompt(
     .replaceAll('{token}', () => TOKEN_EXAMPLE[style]);
   const terms = sharedTerms(lines);
   const user = {
+    ...(subject.about.length === 0 ? {} : { about: subject.about }),
     ...(subject.characters.length === 0 ? {} : { characters: subject.characters.map(describeCharacter) }),
     ...(terms.size === 0 ? {} : { terms: [...terms.values()] }),
     script: writeScript(lines, (line) => describeLine(line, terms, style)),
@@ -63,13 +64,10 @@ export function writePrompt(
   };
 }
 
-function describeCharacter({ name, gender, tone, addressForms }: Character): object {
-  return {
-    name,
-    ...(gender === '' ? {} : { gender }),
-    ...(tone === '' ? {} : { tone }),
-    ...(addressForms === '' ? {} : { address: addressForms }),
-  };
+function describeCharacter(character: Character): object {
+  const { name, gender, tone, firstPerson, addressForms, relations } = character;
+  const traits = { gender, tone, first_person: firstPerson, address: addressForms, relations };
+  return { name, ...Object.fromEntries(Object.entries(traits).filter(([, trait]) => trait !== '')) };
 }
 
 /** The terms that are the same for all lines that have them, by their words. The Glossary can differ by the place of a text. */

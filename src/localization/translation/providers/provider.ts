@@ -1,6 +1,7 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { Evaluator } from './evaluation.ts';
 import type { FailedUnit } from './provider-failure.ts';
+import type { Prompt } from './prompt.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
@@ -24,8 +25,12 @@ export interface Character {
   readonly name: string;
   readonly gender: string;
   readonly tone: string;
+  /** The word for "I". */
+  readonly firstPerson: string;
   /** How the character addresses others, and is addressed. */
   readonly addressForms: string;
+  /** Who the others are to the character. */
+  readonly relations: string;
 }
 
 /** One text to translate. */
@@ -47,6 +52,8 @@ export interface PromptSubject {
   readonly targetLanguage: string;
   /** Everyone in the scene, whether a text names them or not. */
   readonly characters: readonly Character[];
+  /** What the configuration tells about the texts of the file. */
+  readonly about: readonly string[];
 }
 
 /** Units of one container, in their order. */
@@ -100,6 +107,8 @@ export interface TranslationProvider {
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */
   estimate(subject: TranslationSubject): Usage;
+  /** The prompt of the first request about a subject; `null` for a provider without prompts. */
+  promptOf(subject: TranslationSubject): Prompt | null;
   /** A run begins: a provider that was out is asked again without a wait. */
   beginRun(): void;
   /**

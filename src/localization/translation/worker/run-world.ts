@@ -37,6 +37,8 @@ export interface RunSetup extends RunPorts {
   readonly settings: RunSettings;
   readonly provider: TranslationProvider;
   readonly characters: CharacterSheet;
+  /** What language models are told about the texts of a file. */
+  readonly about: (destination: string) => readonly string[];
 }
 
 /** Everything that the chunks of one run share. */

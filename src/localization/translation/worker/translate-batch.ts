@@ -71,7 +71,7 @@ type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
 
 function createAsk(
   world: RunWorld,
-  { taskId }: Lease,
+  { taskId, destination }: Lease,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
@@ -79,8 +79,9 @@ function createAsk(
   const { provider, languages, spending, tally, counts } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
+  const about = world.about(destination);
   return async (units) => {
-    const request = { sourceLanguage, targetLanguage, characters, spending, counts, signal };
+    const request = { sourceLanguage, targetLanguage, characters, about, spending, counts, signal };
     const outcome = await provider.translateBatch({ ...request, units });
     tally.usage(taskId, outcome.usage);
     return outcome;

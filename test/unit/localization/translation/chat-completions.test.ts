@@ -407,7 +407,7 @@ describe('the evaluation by chat completions', () => {
 });
 
 const sheet = parseCharacterSheet(
-  'Name,gender,tone,address_forms,notes\nアリス,female,"polite, shy",お兄様 for Bob,x\nBob,male,,\n\nCarol,,,\n',
+  'Name,gender,tone,address_forms,notes,first_person,relations\nアリス,female,"polite, shy",お兄様 for Bob,x,わたくし,sister of Bob\nBob,male,,\n\nCarol,,,\n',
 );
 
 function promptOf(units: readonly ReturnType<typeof unit>[]) {
@@ -418,7 +418,7 @@ function promptOf(units: readonly ReturnType<typeof unit>[]) {
     masked: maskPlaceholders(each.sourceText, 'xml')!,
   }));
   const characters = charactersOfScene(sheet, ['Bob', 'アリス', 'Bob', 'nobody']);
-  const subject = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans', characters };
+  const subject = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans', characters, about: ['Item names.'] };
   const { system, user } = writePrompt(subject, lines, 'xml', 'Keep it short.');
   return { system, user: JSON.parse(user) };
 }
@@ -432,8 +432,12 @@ describe('the text of a request', () => {
       expect(system).toMatch(/Keep it short\.$/);
       expect(user.characters).toEqual([
         { name: 'Bob', gender: 'male' },
-        { name: 'アリス', gender: 'female', tone: 'polite, shy', address: 'お兄様 for Bob' },
+        {
+          ...{ name: 'アリス', gender: 'female', tone: 'polite, shy', first_person: 'わたくし' },
+          ...{ address: 'お兄様 for Bob', relations: 'sister of Bob' },
+        },
       ]);
+      expect(user.about).toEqual(['Item names.']);
     });
 
     it('shows lines and their neighbours as one script, each once, with terms, length, findings and masked examples', () => {

@@ -174,10 +174,13 @@ describe('a run of workers', () => {
 
   it('gives the provider terms, neighbours, and the characters of the scene', async () => {
     const world = openWorkerWorld({ 'a.json': ['「先生」', 'お茶', 'はい'] });
-    const arona = { name: 'アロナ', gender: 'f', tone: 'bright', addressForms: '先生' };
+    const arona = {
+      ...{ name: 'アロナ', gender: 'f', tone: 'bright', firstPerson: '私' },
+      ...{ addressForms: '先生', relations: '' },
+    };
     await world.run({ characters: new Map([['アロナ', arona]]) });
     const [request] = world.requests;
-    expect(request?.characters).toEqual([arona]);
+    expect(request).toMatchObject({ characters: [arona], about: ['The first file.'] });
     expect(request?.units[0]).toMatchObject({
       speaker: 'アロナ',
       place: 0,
@@ -187,6 +190,19 @@ describe('a run of workers', () => {
       ],
       constraints: [{ source: '先生', recommended: '老师', allowed: ['sensei'], forbidden: [] }],
     });
+  });
+
+  it('shows the first prompt in the estimate of a task, and in no other estimate', async () => {
+    const world = openWorkerWorld({ 'a.json': ['one', 'two'], 'b.json': ['three'] });
+    const estimate = async (taskId: string | null) => await world.estimate({ taskId });
+    const { items } = world.work.tasks({ offset: 0, limit: 10 });
+    const taskId = items.find(({ destination }) => destination === 'b.json')?.task_id ?? null;
+    expect(await estimate(taskId)).toMatchObject({
+      units: { translated: 1 },
+      prompt: { system: 'Translate.', user: 'three' },
+    });
+    expect(await estimate(null)).not.toHaveProperty('prompt');
+    expect(world.requests).toEqual([]);
   });
 
   it('shows the provider what a person translated around a unit, and nothing that a machine did', async () => {
