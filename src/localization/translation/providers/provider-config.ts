@@ -178,7 +178,7 @@ export const providerConfigurationSchema = z
       .default({})
       .describe('Query parameters of each request, such as api-version.'),
     extraBody: z
-      .record(bodyMember, z.json())
+      .record(bodyMember, z.unknown())
       .default({})
       .describe('Further members of the body of each request, such as {"reasoning_effort": "none"}.'),
     temperature: z.number().min(0).max(2).optional().describe('Absent: the default of the server.'),

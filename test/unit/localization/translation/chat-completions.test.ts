@@ -433,8 +433,12 @@ describe('the text of a request', () => {
       expect(user.characters).toEqual([
         { name: 'Bob', gender: 'male' },
         {
-          ...{ name: 'アリス', gender: 'female', tone: 'polite, shy', first_person: 'わたくし' },
-          ...{ address: 'お兄様 for Bob', relations: 'sister of Bob' },
+          name: 'アリス',
+          gender: 'female',
+          tone: 'polite, shy',
+          first_person: 'わたくし',
+          address: 'お兄様 for Bob',
+          relations: 'sister of Bob',
         },
       ]);
       expect(user.about).toEqual(['Item names.']);

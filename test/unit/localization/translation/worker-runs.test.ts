@@ -175,8 +175,12 @@ describe('a run of workers', () => {
   it('gives the provider terms, neighbours, and the characters of the scene', async () => {
     const world = openWorkerWorld({ 'a.json': ['「先生」', 'お茶', 'はい'] });
     const arona = {
-      ...{ name: 'アロナ', gender: 'f', tone: 'bright', firstPerson: '私' },
-      ...{ addressForms: '先生', relations: '' },
+      name: 'アロナ',
+      gender: 'f',
+      tone: 'bright',
+      firstPerson: '私',
+      addressForms: '先生',
+      relations: '',
     };
     await world.run({ characters: new Map([['アロナ', arona]]) });
     const [request] = world.requests;
