@@ -17,7 +17,8 @@ type Rows = Record<string, { s: string; t: string }>;
 /** The lines of a request to a language model. */
 function linesOf(body: unknown): readonly Line[] {
   const { messages } = body as { readonly messages: readonly { readonly content: string }[] };
-  return (JSON.parse(messages[1]?.content ?? '{}') as { lines: readonly Line[] }).lines;
+  const { script } = JSON.parse(messages[1]?.content ?? '{}') as { script: readonly (Line | string)[] };
+  return script.filter((entry): entry is Line => typeof entry === 'object' && 'id' in entry);
 }
 
 const translated = ({ text }: Line): string => text.replaceAll('の', '的').replaceAll('です', '是');

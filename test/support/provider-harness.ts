@@ -116,7 +116,7 @@ export function unit(
   sourceText: string,
   more: Partial<UnitToTranslate> = {},
 ): UnitToTranslate {
-  const nothing = { before: [], after: [], constraints: [], examples: [], findings: [] };
+  const nothing = { place: 0, around: [], constraints: [], examples: [], findings: [] };
   return { unitId, sourceText, speaker: null, maxLength: null, ...nothing, ...more };
 }
 
@@ -128,9 +128,11 @@ export function requestOf(
   return {
     sourceLanguage: 'ja',
     targetLanguage: 'zh-Hans',
-    units,
+    units: units.map((each, place) => (each.around.length === 0 ? { ...each, place } : each)),
     characters: [],
+    about: [],
     spending: createSpending({ maxTokens: null, maxCost: null }),
+    counts: new Map(),
     signal: new AbortController().signal,
     ...more,
   };
@@ -161,7 +163,10 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
 
 /** The lines of a chat request. */
 export function linesOf({ body }: SeenCall): readonly { readonly id: string; readonly text: string }[] {
-  return JSON.parse(body.messages[1].content).lines;
+  const { script } = JSON.parse(body.messages[1].content) as { script: readonly (object | string)[] };
+  return script.filter(
+    (entry): entry is { id: string; text: string } => typeof entry === 'object' && 'id' in entry,
+  );
 }
 
 /** Good rows for the lines of a chat request: each text with a star. */

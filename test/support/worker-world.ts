@@ -15,7 +15,13 @@ import type { TranslationWork } from '../../src/localization/translation/work/tr
 import type { TranslationStore } from '../../src/localization/translation/work/translation-worker.ts';
 import { methodsOf } from '../../src/engine/database/work-file.ts';
 import { createRunTally } from '../../src/localization/translation/worker/run-tally.ts';
-import type { RunPorts, RunSettings, RunWorld } from '../../src/localization/translation/worker/run-world.ts';
+import { estimateRun } from '../../src/localization/translation/worker/estimate-run.ts';
+import type {
+  RunPorts,
+  RunSettings,
+  RunSetup,
+  RunWorld,
+} from '../../src/localization/translation/worker/run-world.ts';
 import { runWorkers } from '../../src/localization/translation/worker/worker-run.ts';
 import type { TaskContext, TaskResult } from '../../src/engine/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
@@ -46,6 +52,8 @@ export interface WorkerWorld {
   readonly used: string[];
   /** Runs workers to the end; the clock stands still unless a test moves it. */
   run(options?: RunOptions): Promise<TaskResult>;
+  /** Estimates a run. */
+  estimate(settings: Partial<RunSettings>): Promise<TaskResult>;
 }
 
 export interface RunOptions {
@@ -53,6 +61,7 @@ export interface RunOptions {
   readonly settings?: Partial<RunSettings>;
   readonly signal?: AbortSignal;
   readonly progress?: TaskContext['progress'];
+  readonly log?: TaskContext['log'];
   readonly provider?: Partial<TranslationProvider>;
   readonly characters?: CharacterSheet;
 }
@@ -143,25 +152,42 @@ export function openWorkerWorld(
     },
   };
   const requests: TranslationRequest[] = [];
+  const setup = (options: RunOptions, script: Script): RunSetup => ({
+    ...counting,
+    settings: { ...SETTINGS, ...options.settings },
+    provider: { ...scripted(script, requests), ...options.provider },
+    characters: options.characters ?? new Map(),
+    about: (destination) => (destination === 'a.json' ? ['The first file.'] : []),
+  });
   return {
     work,
     clock,
     ports: counting,
+    estimate: async (settings) =>
+      await estimateRun(
+        setup({ settings }, () => ''),
+        {
+          signal: new AbortController().signal,
+          progress: () => undefined,
+        },
+      ),
     requests,
     offered,
     used,
     run: async ({ script = (unit: UnitToTranslate) => `T ${unit.sourceText}`, ...options } = {}) => {
-      const settings = { ...SETTINGS, ...options.settings };
+      const shared = setup(options, script);
       const world: RunWorld = {
-        ...counting,
-        settings,
-        provider: { ...scripted(script, requests), ...options.provider },
-        characters: options.characters ?? new Map(),
-        spending: createSpending(settings),
+        ...shared,
+        spending: createSpending(shared.settings),
         tally: createRunTally(),
+        counts: new Map(),
       };
-      const { signal = new AbortController().signal, progress = () => undefined } = options;
-      return await runWorkers(world, { signal, progress, log: () => undefined });
+      const {
+        signal = new AbortController().signal,
+        progress = () => undefined,
+        log = () => undefined,
+      } = options;
+      return await runWorkers(world, { signal, progress, log });
     },
   };
 }
@@ -232,7 +258,13 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     kind: 'openai',
     model: 'model-1',
     promptDigest: 'digest-1',
+    promptOf: ({ units }) => ({
+      system: 'Translate.',
+      user: units.map(({ sourceText }) => sourceText).join(),
+    }),
     stepSize: { units: 20, characters: 4000 },
+    requestsPerUnit: 3,
+    beginRun: () => undefined,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),
     translateBatch: async (request) => {
@@ -253,7 +285,15 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
         failures: answers.flatMap(({ unit, answer }) =>
           typeof answer === 'string'
             ? []
-            : [{ message: `failed as ${answer.code}`, retryAfterMs: null, ...answer, unitId: unit.unitId }],
+            : [
+                {
+                  message: `failed as ${answer.code}`,
+                  retryAfterMs: null,
+                  isFinal: false,
+                  ...answer,
+                  unitId: unit.unitId,
+                },
+              ],
         ),
       };
     },

@@ -53,6 +53,7 @@ const SPECIAL = {
   'no-hints': { type: 'boolean' },
   'copy-source': { type: 'string' },
   reviewer: { type: 'string' },
+  provider: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },
   watch: { type: 'boolean', short: 'w' },

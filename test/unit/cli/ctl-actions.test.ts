@@ -68,6 +68,32 @@ const DESTRUCTIVE: ReadonlyArray<
   ['release-cleanup', ['count=1'], 'task.status', 'result: {"dry_run":true,"deleted":["r1"]}'],
 ];
 
+describe('slipway ctl translations prompt', () => {
+  async function promptOf(result: object) {
+    const { run, daemon } = await ctlService();
+    daemon.setReport('task.status', endedTask('succeeded', result));
+    daemon.setAnswer('/v1/control/translation-worker-run', { status: 202, body: AcceptedAnswer.example });
+    return { ran: await run(['translations', 'prompt', 'tt_1', '--provider', 'main']), sent: posts(daemon) };
+  }
+
+  it('asks for the estimate of the task, and shows its prompt', async () => {
+    const prompt = { system: 'Translate.\u001b', user: '{"script":["…"]}' };
+    const { ran, sent } = await promptOf({ provider: 'main', prompt });
+    expect(ran).toMatchObject({
+      code: 0,
+      out: 'Translate.\\x1b\n\n{\n  "script": [\n    "…"\n  ]\n}\n',
+    });
+    expect(sent.map((body) => JSON.parse(body) as unknown)).toEqual([
+      { task_id: 'tt_1', provider: 'main', args: ['dry_run=true'] },
+    ]);
+  });
+
+  it('says when there is none', async () => {
+    const { ran } = await promptOf({ provider: 'memory-only' });
+    expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('memory-only would get no prompt') });
+  });
+});
+
 describe('the actions of slipway ctl', () => {
   describe('destructive actions', () => {
     it('are all in this test', () => {

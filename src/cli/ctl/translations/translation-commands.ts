@@ -69,6 +69,14 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => await (await import('./check-command.ts')).runCheck(context),
   },
   {
+    name: 'translations prompt',
+    synopsis: 'TASK [--provider NAME]',
+    summary: 'shows the first prompt that a run would send for a translation task; nothing is sent',
+    words: [1, 1],
+    optionTexts: [['--provider NAME', 'the provider; default that of runs that name none']],
+    run: async (context) => await (await import('./prompt-command.ts')).runPrompt(context),
+  },
+  {
     name: 'translations accept',
     synopsis:
       '--reviewer NAME [--task ID | --destination GLOB] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',

@@ -1,4 +1,3 @@
-import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import {
   maskPlaceholders,
@@ -6,9 +5,9 @@ import {
   type MaskStyle,
   type MaskedText,
 } from '../../../domain/translation/placeholder-mask.ts';
+import { findRows } from './answer-json.ts';
 import type { RowFailure } from './ask-until-settled.ts';
-import { ProviderError } from './provider-failure.ts';
-import { memberOf, parsedOrError } from './provider-http.ts';
+import { memberOf } from './member-of.ts';
 import type { UnitToTranslate } from './provider.ts';
 
 /** Characters of the source that a row repeats, so that swapped rows are noticed. */
@@ -29,35 +28,35 @@ function echoOf(text: string): string {
     .join('');
 }
 
-/** The JSON Schema of an answer. Every id is required: in an array, ids vanish. */
-export function answerSchema(lines: readonly AskedLine[]): object {
-  return rowsSchema(lines, { t: { type: 'string' } });
-}
-
-/** The JSON Schema of an answer with a row for every line. @param members of a row beside the repeated beginning */
-export function rowsSchema(
-  lines: readonly { readonly id: string }[],
-  members: Readonly<Record<string, object>>,
-): object {
+/**
+ * The JSON Schema of an answer with a row for every line. It is the same for all requests, so that providers can keep what they make of it;
+ * ids that are missing are asked for again.
+ *
+ * @param members of a row beside its id and the repeated beginning
+ */
+export function rowsSchema(members: Readonly<Record<string, object>>): object {
   const row = {
     type: 'object',
-    properties: { s: { type: 'string' }, ...members },
-    required: ['s', ...Object.keys(members)],
+    properties: { id: { type: 'string' }, s: { type: 'string' }, ...members },
+    required: ['id', 's', ...Object.keys(members)],
     additionalProperties: false,
   };
   return {
     type: 'object',
-    properties: Object.fromEntries(lines.map(({ id }) => [id, row])),
-    required: lines.map(({ id }) => id),
+    properties: { rows: { type: 'array', items: row } },
+    required: ['rows'],
     additionalProperties: false,
   };
 }
 
+/** The JSON Schema of translations. */
+export const TRANSLATION_SCHEMA = rowsSchema({ t: { type: 'string' } });
+
 /**
- * Reads the text of a model's answer: a JSON object, or a text with one inside.
+ * Reads the text of a model's answer.
  *
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
+ * @throws ProviderError `answer_malformed` when there is no JSON in it
  */
 export function readAnswerRows(
   content: string,
@@ -83,21 +82,24 @@ export interface EchoedLine {
 }
 
 /**
- * Reads the rows of a model's answer: a JSON object with a member for every id, or a text with one inside.
+ * Reads the rows of a model's answer: a JSON object with a member for every id, whatever is around it.
  *
  * @param readRow reads the rest of a row that repeats the beginning of its text
  * @returns rows by unit id; rows whose id is unknown are left out
- * @throws ProviderError `answer_malformed` when there is no JSON object, or it repeats a key
+ * @throws ProviderError `answer_malformed` when there is no JSON in it
  */
 export function readRows<Line extends EchoedLine, Value>(
   content: string,
   lines: readonly Line[],
   readRow: (row: unknown, line: Line) => Result<Value, RowFailure>,
 ): Map<string, Result<Value, RowFailure>> {
-  const answer = parsedOrError(() => parseJsonExact(objectIn(content), { strict: true, maxDepth: 8 }));
+  const found = findRows(
+    content,
+    lines.map(({ id }) => id),
+  );
   const rows = new Map<string, Result<Value, RowFailure>>();
   for (const line of lines) {
-    const row = memberOf(answer, line.id);
+    const row = found.get(line.id);
     if (row === undefined) continue;
     const echo = memberOf(row, 's');
     const echoes = typeof echo === 'string' && comparable(echo) === comparable(echoOf(line.text));
@@ -128,15 +130,6 @@ export function restoredRow(text: string, masked: MaskedText, style: MaskStyle):
 /** Models normalize and trim what they repeat. */
 function comparable(text: string): string {
   return text.normalize('NFC').trim();
-}
-
-/** The part of a text from the first to the last brace: models add fences and remarks. */
-function objectIn(content: string): string {
-  const [start, end] = [content.indexOf('{'), content.lastIndexOf('}')];
-  if (start === -1 || end < start) {
-    throw new ProviderError('answer_malformed', 'the answer has no JSON object');
-  }
-  return content.slice(start, end + 1);
 }
 
 interface MaskedUnit {

@@ -1,9 +1,12 @@
-import { smallerBatches } from '../../../domain/translation/batches.ts';
+import { smallerBatches, splitIntoBatches, type BatchSize } from '../../../domain/translation/batches.ts';
 import { failure, type Result } from '../../../domain/result.ts';
-import type { TranslationOutcome, UnitToTranslate } from './provider.ts';
+import type { Breaker, Turn } from './breaker.ts';
+import type { RequestCounts, TranslationOutcome, UnitToTranslate } from './provider.ts';
 import {
+  FINAL_FAILURES,
   PROVIDER_FAILURES,
   ProviderError,
+  isOfProvider,
   type FailedUnit,
   type ProviderFailureCode,
 } from './provider-failure.ts';
@@ -27,6 +30,22 @@ export interface AnswerRows<Value = string> {
  */
 type AskOnce<Unit, Value> = (units: readonly Unit[]) => Promise<AnswerRows<Value>>;
 
+/** How units are asked for. */
+export interface AskOptions {
+  readonly size: BatchSize;
+  /** Most requests about one unit in a run beyond the first. */
+  readonly requestsPerUnit: number;
+  readonly counts: RequestCounts;
+  /** `null` for a provider that is asked without a network. */
+  readonly breaker: Breaker | null;
+  readonly signal: AbortSignal;
+}
+
+interface AskedUnit {
+  readonly unitId: string;
+  readonly sourceText: string;
+}
+
 interface SettledUnit<Value> {
   readonly unitId: string;
   readonly value: Value;
@@ -39,78 +58,223 @@ interface Settled<Value> {
   readonly failures: readonly FailedUnit[];
 }
 
-const SINGLE_ATTEMPTS = 2;
 const NO_ROW: RowFailure = {
   code: 'answer_malformed',
   message: 'the answer has no row for this unit whose id and source fit',
 };
 
 /**
- * Asks for units until each has an answer or has failed. Good rows are kept; only the others are asked again, in
- * smaller requests, and at last each alone and twice. Trouble that has nothing to do with units ends it: units without a
- * result share that failure.
+ * Asks for units until each has an answer or has failed. Good rows are kept; only the others are asked again, in requests that halve
+ * each time, and the last time alone. A failure that has nothing to do with units is tried again as the breaker allows, and ends it
+ * when that opens: units without a result share the failure.
  *
- * @param batches the first requests; none is empty
  * @returns each unit once
  * @throws the reason of the signal
  */
-export async function askUntilSettled<Unit extends { readonly unitId: string }, Value>(
-  batches: Iterable<readonly Unit[]>,
+export async function askUntilSettled<Unit extends AskedUnit, Value>(
+  units: readonly Unit[],
+  options: AskOptions,
   ask: AskOnce<Unit, Value>,
 ): Promise<Settled<Value>> {
+  const { breaker, signal } = options;
   const results: SettledUnit<Value>[] = [];
   const failures: FailedUnit[] = [];
-  const aloneCount = new Map<string, number>();
-  const queue = [...batches];
+  const queue = firstBatches(units, options);
+  const askedAlone = new Set<string>();
 
-  const askAgain = (asked: readonly Unit[], left: readonly Unit[], why: RowsWhy): void => {
-    const [only] = asked;
-    if (asked.length === 1 && only !== undefined) {
-      const attempts = (aloneCount.get(only.unitId) ?? 0) + 1;
-      aloneCount.set(only.unitId, attempts);
-      if (attempts >= SINGLE_ATTEMPTS) {
-        failures.push({ unitId: only.unitId, ...why(only.unitId), retryAfterMs: null });
-        return;
-      }
-    }
-    if (left.length > 0) queue.unshift(...smallerBatches(asked.length, left));
+  /** Asks again about units without a usable row, except for those that were asked for often enough. */
+  const askAgain = (
+    asked: readonly Unit[],
+    left: readonly Unit[],
+    why: (unitId: string) => RowFailure,
+  ): void => {
+    const isAlone = asked.length === 1;
+    const open = left.filter(({ unitId }) => {
+      const reason = why(unitId);
+      const isFinal = isAskedEnough(options, unitId) || (isAlone && FINAL_FAILURES.has(reason.code));
+      const isOver = isFinal || (isAlone && askedAlone.has(unitId));
+      if (isOver) failures.push({ unitId, ...reason, retryAfterMs: null, isFinal });
+      else if (isAlone) askedAlone.add(unitId);
+      return !isOver;
+    });
+    queue.push(...nextBatches(asked, open, options));
   };
 
-  for (let asked = queue.shift(); asked !== undefined; asked = queue.shift()) {
-    try {
-      const answer = await ask(asked);
-      const left = asked.filter(({ unitId }) => {
-        const row = answer.rows.get(unitId);
+  for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+    const asked = await askBatch(batch, queue, options, ask);
+    if (asked.error === null) {
+      const { rows, providerRunId } = asked.answer;
+      const left = asked.units.filter(({ unitId }) => {
+        const row = rows.get(unitId);
         if (row?.ok !== true) return true;
-        results.push({ unitId, value: row.value, providerRunId: answer.providerRunId });
+        results.push({ unitId, value: row.value, providerRunId });
         return false;
       });
-      if (left.length > 0) askAgain(asked, left, (unitId) => failureOf(answer.rows.get(unitId)));
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      const { code, message, retryAfterMs } = error;
-      if (PROVIDER_FAILURES[code] === 'unit') {
-        askAgain(asked, asked, () => ({ code, message }));
-        continue;
-      }
-      for (const { unitId } of [asked, ...queue].flat())
-        failures.push({ unitId, code, message, retryAfterMs });
+      askAgain(asked.units, left, (unitId) => failureOf(rows.get(unitId)));
+      continue;
+    }
+    const { code, message, retryAfterMs } = asked.error;
+    if (!isOfProvider(code)) askAgain(asked.units, asked.units, () => ({ code, message }));
+    else if (canTryAgain(code, breaker)) queue.unshift(asked.units);
+    else {
+      for (const { unitId } of [asked.units, ...queue].flat())
+        failures.push({ unitId, code, message, retryAfterMs, isFinal: false });
       break;
     }
   }
+  signal.throwIfAborted();
   return { results, failures };
+}
+
+/** A request that timed out may have been carried out and paid for, so it is not sent again immediately. */
+function canTryAgain(code: ProviderFailureCode, breaker: Breaker | null): boolean {
+  const isTrouble = PROVIDER_FAILURES[code] === 'retry' && code !== 'provider_timeout';
+  return isTrouble && breaker !== null && !breaker.isOpen();
+}
+
+function isAskedEnough({ counts, requestsPerUnit }: AskOptions, unitId: string): boolean {
+  return (counts.get(unitId) ?? 0) > requestsPerUnit;
+}
+
+type Asked<Unit, Value> =
+  | { readonly units: readonly Unit[]; readonly error: null; readonly answer: AnswerRows<Value> }
+  | { readonly units: readonly Unit[]; readonly error: ProviderError };
+
+/** Sends one request when the breaker allows it: with one unit when the provider was out, and the others stay in the queue. */
+async function askBatch<Unit extends AskedUnit, Value>(
+  batch: readonly Unit[],
+  queue: (readonly Unit[])[],
+  options: AskOptions,
+  ask: AskOnce<Unit, Value>,
+): Promise<Asked<Unit, Value>> {
+  const { breaker, counts, signal } = options;
+  let units = batch;
+  let turn: Turn | null = null;
+  try {
+    turn = (await breaker?.admit(signal)) ?? null;
+    if (turn?.isProbe === true && batch.length > 1) {
+      const small = smallest(batch, counts);
+      units = [small];
+      queue.unshift(batch.filter((unit) => unit !== small));
+    }
+    const answer = await ask(units);
+    count(units, counts);
+    const says = verdictOf(answer.rows, units.length);
+    if (says === 'failed') {
+      const error = new ProviderError('answer_malformed', NO_ROW.message);
+      return { units, error: judged(error, units.length, turn, breaker) };
+    }
+    if (says === 'worked') turn?.worked();
+    else turn?.left();
+    return { units, error: null, answer };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) {
+      turn?.left();
+      throw error;
+    }
+    if (PROVIDER_FAILURES[error.code] === 'unit') count(units, counts);
+    return { units, error: judged(error, units.length, turn, breaker) };
+  }
+}
+
+function count(units: readonly AskedUnit[], counts: RequestCounts): void {
+  for (const { unitId } of units) counts.set(unitId, (counts.get(unitId) ?? 0) + 1);
+}
+
+/** What an answer says about its provider. One without a row that fits its unit is useless as a whole. */
+function verdictOf<Value>(rows: AnswerRows<Value>['rows'], asked: number): 'worked' | 'failed' | 'nothing' {
+  const codes = [...rows.values()].map((row) => (row.ok ? null : row.error.code));
+  if (codes.some((code) => code === null || code === 'placeholders_changed')) return 'worked';
+  const isMade = (code: ProviderFailureCode | null): boolean => code !== null && code !== 'answer_malformed';
+  return codes.length === asked && codes.every(isMade) ? 'nothing' : 'failed';
+}
+
+/** Failures of one request that say nothing against the provider: another request may be accepted. */
+const OF_THE_TEXTS: ReadonlySet<ProviderFailureCode> = new Set([
+  'request_too_large',
+  'request_refused',
+  'answer_cut',
+  'answer_refused',
+]);
+
+/** Tells the breaker about a failed request. @returns the failure of its units */
+function judged(
+  error: ProviderError,
+  asked: number,
+  turn: Turn | null,
+  breaker: Breaker | null,
+): ProviderError {
+  const { code, message } = error;
+  const disposition = PROVIDER_FAILURES[code];
+  if (turn === null || breaker === null) return error;
+  if (disposition === 'stop' || disposition === 'leave') {
+    turn.left();
+    return error;
+  }
+  // A server that has refused everything so far refuses more than the texts.
+  if (OF_THE_TEXTS.has(code) && (code !== 'request_refused' || breaker.hasWorked())) {
+    turn.worked();
+    return error;
+  }
+  turn.failed(error);
+  const isRefused = code === 'request_refused';
+  if (disposition === 'retry') return error;
+  if (!breaker.isOpen())
+    return isRefused && asked === 1 ? new ProviderError('provider_error', message) : error;
+  return isRefused
+    ? new ProviderError(
+        'provider_rejected',
+        `${message}; check url, model and the other settings of the provider`,
+      )
+    : new ProviderError('provider_unusable', `no usable answer several times in a row: ${message}`);
+}
+
+/** The unit of the fewest requests, and of those the shortest. */
+function smallest<Unit extends AskedUnit>(units: readonly Unit[], counts: RequestCounts): Unit {
+  const order = ({ unitId, sourceText }: Unit): number => (counts.get(unitId) ?? 0) * 1e9 + sourceText.length;
+  return units.reduce((best, unit) => (order(unit) < order(best) ? unit : best));
+}
+
+/** The first batches of units: the more requests there were about units before, the smaller. */
+function firstBatches<Unit extends AskedUnit>(
+  units: readonly Unit[],
+  options: AskOptions,
+): (readonly Unit[])[] {
+  const { size, counts } = options;
+  const byCount = Map.groupBy(units, ({ unitId }) => Math.min(counts.get(unitId) ?? 0, 10));
+  return [...byCount].flatMap(([times, some]) => {
+    const most = isLastTime(options, times) ? 1 : Math.ceil(size.units / 2 ** times);
+    return [...splitIntoBatches(some, { ...size, units: most })];
+  });
+}
+
+/** The batches after an answer: halves when it had no usable row, and single units when it is the last time. */
+function nextBatches<Unit extends AskedUnit>(
+  asked: readonly Unit[],
+  left: readonly Unit[],
+  options: AskOptions,
+): readonly (readonly Unit[])[] {
+  const isLast = ({ unitId }: Unit): boolean => isLastTime(options, options.counts.get(unitId) ?? 0);
+  if (left.length === 0) return [];
+  if (left.some(isLast)) return left.map((unit) => [unit]);
+  return smallerBatches(asked.length, left);
+}
+
+function isLastTime({ requestsPerUnit }: AskOptions, times: number): boolean {
+  return times >= requestsPerUnit && times > 0;
 }
 
 /** The same for translations. */
 export async function translateUntilSettled(
-  batches: Iterable<readonly UnitToTranslate[]>,
+  units: readonly UnitToTranslate[],
+  options: AskOptions,
   ask: AskOnce<UnitToTranslate, string>,
 ): Promise<{
   readonly results: TranslationOutcome['results'];
   readonly failures: readonly FailedUnit[];
 }> {
-  const { results, failures } = await askUntilSettled(batches, async (units) => {
-    const answer = await ask(units);
+  const { results, failures } = await askUntilSettled(units, options, async (some) => {
+    const answer = await ask(some);
     return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };
   });
   return {
@@ -128,8 +292,6 @@ function storable(row: Result<string, RowFailure>): Result<string, RowFailure> {
   if (!row.ok || row.value.isWellFormed()) return row;
   return failure({ code: 'answer_malformed', message: 'the translation has half of a surrogate pair' });
 }
-
-type RowsWhy = (unitId: string) => RowFailure;
 
 function failureOf(row: Result<unknown, RowFailure> | undefined): RowFailure {
   return row?.ok === false ? row.error : NO_ROW;

@@ -19,7 +19,7 @@ const MAX_BYTES = 1024 ** 2;
 const MAX_CELLS = 32;
 const MAX_CELL_CHARACTERS = 1_000;
 /** The columns that are read; others are for people. */
-const COLUMNS = ['name', 'gender', 'tone', 'address_forms'] as const;
+const COLUMNS = ['name', 'gender', 'tone', 'first_person', 'address_forms', 'relations'] as const;
 
 /**
  * Reads `characters.csv`: a header, then one character on each row. Only the column `name` must exist.
@@ -81,11 +81,14 @@ function characterOf(
   columns: ReadonlyMap<string, number>,
   number: number,
 ): Character {
-  const [name = '', gender = '', tone = '', addressForms = ''] = COLUMNS.map((column) => {
-    const cell = cells[columns.get(column) ?? -1] ?? '';
-    if (cell.length <= MAX_CELL_CHARACTERS) return cell;
-    throw new CharacterSheetError(`row ${number}: ${column} has more than ${MAX_CELL_CHARACTERS} characters`);
-  });
+  const [name = '', gender = '', tone = '', firstPerson = '', addressForms = '', relations = ''] =
+    COLUMNS.map((column) => {
+      const cell = cells[columns.get(column) ?? -1] ?? '';
+      if (cell.length <= MAX_CELL_CHARACTERS) return cell;
+      throw new CharacterSheetError(
+        `row ${number}: ${column} has more than ${MAX_CELL_CHARACTERS} characters`,
+      );
+    });
   if (name === '') throw new CharacterSheetError(`row ${number} has no name`);
-  return { name, gender, tone, addressForms };
+  return { name, gender, tone, firstPerson, addressForms, relations };
 }

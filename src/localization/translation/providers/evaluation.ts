@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FailedUnit } from './provider-failure.ts';
+import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
 /** Findings of an evaluation on one target. */
@@ -26,15 +27,11 @@ export const evaluationFinding = z.strictObject({
 export type EvaluationFinding = z.output<typeof evaluationFinding>;
 
 /** A translation to evaluate. */
-export interface UnitToEvaluate {
+export interface UnitToEvaluate extends PlacedText {
   readonly unitId: string;
   readonly sourceText: string;
   readonly targetText: string;
   readonly speaker: string | null;
-  /** Sources just before the unit, the nearest last. */
-  readonly before: readonly string[];
-  /** Sources just after the unit, the nearest first. */
-  readonly after: readonly string[];
 }
 
 /** Translations of one container, in their order. */

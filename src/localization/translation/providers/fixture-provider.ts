@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import {
   askUntilSettled,
   translateUntilSettled,
   type AnswerRows,
+  type AskOptions,
   type RowFailure,
 } from './ask-until-settled.ts';
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
@@ -61,8 +61,15 @@ export async function createFixtureProvider(
     if (item.findings !== undefined) add(evaluations, item, item);
     if (item.fail !== undefined) add(scripts, item, { code: FAILURES[item.fail], left: item.times ?? 1 });
   }
-  const { limits } = config;
-  const size = { units: limits.batchUnits, characters: limits.batchCharacters };
+  const { batchUnits, batchCharacters, requestsPerUnit } = config.limits;
+  const size = { units: batchUnits, characters: batchCharacters };
+  const options = (counts: AskOptions['counts'], signal: AbortSignal): AskOptions => ({
+    size,
+    requestsPerUnit,
+    counts,
+    breaker: null,
+    signal,
+  });
   const providerRunId = `fixture:${blake3}`;
 
   /** Plays the failures of units. @throws ProviderError */
@@ -92,12 +99,15 @@ export async function createFixtureProvider(
     kind: 'fixture',
     model: null,
     promptDigest: null,
+    promptOf: () => null,
     stepSize: LOCAL_STEP,
+    requestsPerUnit: 0,
     estimate,
-    translateBatch: async ({ units, signal }) => {
+    beginRun: () => undefined,
+    translateBatch: async ({ units, counts, signal }) => {
       signal.throwIfAborted();
       const ask = answer((unit) => translate(unit, translations));
-      const settled = await translateUntilSettled(splitIntoBatches(units, size), ask);
+      const settled = await translateUntilSettled(units, options(counts, signal), ask);
       return { ...settled, usage: estimate({ units }) };
     },
     evaluator: {
@@ -105,7 +115,7 @@ export async function createFixtureProvider(
       evaluate: async ({ units, signal }) => {
         signal.throwIfAborted();
         const ask = answer((unit) => success(itemOf(unit, evaluations)?.findings ?? []));
-        const { results, failures } = await askUntilSettled(splitIntoBatches(units, size), ask);
+        const { results, failures } = await askUntilSettled(units, options(new Map(), signal), ask);
         return {
           results: results.map(({ unitId, value }) => ({ unitId, findings: value })),
           failures,

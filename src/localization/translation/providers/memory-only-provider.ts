@@ -8,14 +8,18 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     kind: 'memory-only',
     model: null,
     promptDigest: null,
+    promptOf: () => null,
     stepSize: LOCAL_STEP,
+    requestsPerUnit: 0,
     evaluator: null,
+    beginRun: () => undefined,
     estimate: () => NO_USAGE,
     translateBatch: async ({ units, signal }) => {
       signal.throwIfAborted();
       const message = 'the provider takes translations from the memory only';
       const failures = units.map(
-        ({ unitId }) => ({ unitId, code: 'memory_only', message, retryAfterMs: null }) as const,
+        ({ unitId }) =>
+          ({ unitId, code: 'memory_only', message, retryAfterMs: null, isFinal: true }) as const,
       );
       return await Promise.resolve({ results: [], failures, usage: NO_USAGE });
     },

@@ -1,24 +1,19 @@
-import { parseJsonAnswer, type BoundedAnswer } from '../../../platform/http/http-client.ts';
+import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
+import { readCompletion } from './completion.ts';
+import { errorWords, failureOfAnswer } from './error-answer.ts';
 import type { Prompt } from './prompt.ts';
-import { ANSWER_FORMATS, type ProviderConfiguration } from './provider-config.ts';
-import { ProviderError } from './provider-failure.ts';
-import {
-  memberOf,
-  parsedOrError,
-  postToProvider,
-  rejected,
-  type ProviderHttpOptions,
-} from './provider-http.ts';
+import type { ProviderConfiguration } from './provider-config.ts';
+import { postToProvider, type ProviderHttpOptions } from './provider-http.ts';
+import { ANSWER_FORMATS, requestStyle, type ANSWER_TOKENS_FIELDS } from './provider-presets.ts';
 import {
   addUsage,
   NO_USAGE,
   priced,
+  spend,
   type RequestEstimate,
-  type RequestSize,
   type Spending,
   type Usage,
-  spend,
 } from './spending.ts';
 
 interface ChatPrompt {
@@ -58,46 +53,59 @@ export interface OpenAiChat {
   ask(question: ChatQuestion, run: ChatRun, count: (usage: Usage) => void): Promise<ChatAnswer>;
 }
 
+/** What a server accepts. */
+interface Dialect {
+  readonly format: (typeof ANSWER_FORMATS)[number];
+  readonly tokensField: (typeof ANSWER_TOKENS_FIELDS)[number];
+  readonly withTemperature: boolean;
+}
+
 const TOKENS_PER_REQUEST = 20;
-const REFUSAL_CHARACTERS = 200;
-const RUN_ID_CHARACTERS = 200;
 
 /**
- * Creates the questions to one server. The format that it accepts is remembered.
+ * Creates the questions to one server. The dialect that it accepts is remembered.
  *
  * Source: platform.openai.com/docs/api-reference/chat/create; the guide "Structured outputs".
  */
 export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
-  const { config, secrets } = options;
+  const { config, secrets, clock } = options;
   const { prices, maxAnswerTokens } = config;
-  let formatIndex = ANSWER_FORMATS.indexOf(config.answerFormat);
+  const style = requestStyle(config);
+  let dialect: Dialect = {
+    format: style.answerFormat,
+    tokensField: style.answerTokensField,
+    withTemperature: true,
+  };
+  let hasAnswered = false;
 
-  /** Asks in the format that the server is known to accept, and in simpler ones when it refuses. */
+  /** Asks in the dialect that the server is known to accept, and in simpler ones when it refuses. */
   const complete = async (
     question: ChatQuestion,
     signal: AbortSignal,
     longestAnswer: number,
+    sent: () => void,
   ): Promise<BoundedAnswer> => {
     const { characters } = question.estimate;
-    for (let index = formatIndex; ; index += 1) {
-      const body = requestBody(config, question, index, longestAnswer);
-      const call = { path: 'chat/completions', bearer: true, characters, signal };
+    for (;;) {
+      const tried = dialect;
+      const body = requestBody(config, question, tried, longestAnswer);
+      const call = { path: 'chat/completions', keyHeader: style.keyHeader, characters, signal, sent };
       const answer = await postToProvider(options, { ...call, body: () => body });
       if (answer.status < 300) {
-        formatIndex = index;
+        hasAnswered = true;
         return answer;
       }
-      if (isTooLarge(answer)) {
-        throw new ProviderError('request_too_large', `the provider answered with status ${answer.status}`);
-      }
-      if (index + 1 >= ANSWER_FORMATS.length) throw rejected(answer, secrets);
+      const failure = failureOfAnswer(answer, secrets, clock.now());
+      const isRefused = [400, 422].includes(answer.status) && ABOUT_THE_REQUEST.has(failure.code);
+      const simpler = isRefused ? simplerDialect(tried, errorWords(answer).words, hasAnswered) : null;
+      if (simpler === null) throw failure;
+      dialect = simpler;
     }
   };
 
   return {
     estimate: ({ prompt, answer }, { answerTokens, characters }) => {
-      const schema =
-        config.answerFormat === 'json_schema' ? estimateTokens(JSON.stringify(answer.schema)) : 0;
+      const schema = style.answerFormat === 'json_schema' ? estimateTokens(JSON.stringify(answer.schema)) : 0;
       return {
         promptTokens:
           estimateTokens(prompt.system) + estimateTokens(prompt.user) + schema + TOKENS_PER_REQUEST,
@@ -109,26 +117,54 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
     total: (questions) =>
       Array.from(questions, ({ estimate }) => priced(estimate, prices)).reduce(addUsage, NO_USAGE),
     ask: async (question, { spending, signal }, count) =>
-      await spend(spending, question.estimate, prices, count, async (longest, settle) => {
-        const read = readCompletion(await complete(question, signal, longest), question.estimate);
-        settle(priced(read.used, prices));
-        return {
-          providerRunId: read.providerRunId,
-          content: contentOf(read.message, read.finish, (text) => secrets.mask(text)),
-        };
+      await spend(spending, question.estimate, prices, count, async (longest, { sent, settle }) => {
+        const answer = await complete(question, signal, longest, sent);
+        const { providerRunId, used, content } = readCompletion(
+          answer,
+          question.estimate,
+          secrets,
+          clock.now(),
+        );
+        settle(priced(used, prices));
+        return { providerRunId, content: content() };
       }),
   };
+}
+
+/** Failures after which a simpler request may be accepted. */
+const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(['request_refused', 'provider_rejected']);
+
+/**
+ * The dialect to try after a refusal; `null` when there is none.
+ *
+ * @param hasAnswered whether the server has accepted a dialect before: then it refuses something else, unless it names the format
+ */
+function simplerDialect(dialect: Dialect, words: string, hasAnswered: boolean): Dialect | null {
+  if (dialect.tokensField === 'max_tokens' && words.includes('max_completion_tokens')) {
+    return { ...dialect, tokensField: 'max_completion_tokens' };
+  }
+  if (
+    dialect.tokensField === 'max_completion_tokens' &&
+    /max_completion_tokens|extra.?forbidden|extra inputs/.test(words)
+  ) {
+    return { ...dialect, tokensField: 'max_tokens' };
+  }
+  if (dialect.withTemperature && words.includes('temperature')) return { ...dialect, withTemperature: false };
+  const isAboutFormat =
+    /response_format|json_schema|json_object|json mode|schema|structured output|grammar/.test(words);
+  const format = ANSWER_FORMATS[ANSWER_FORMATS.indexOf(dialect.format) + 1];
+  return format === undefined || (hasAnswered && !isAboutFormat) ? null : { ...dialect, format };
 }
 
 function requestBody(
   config: ProviderConfiguration,
   { prompt, answer }: ChatQuestion,
-  formatIndex: number,
+  { format, tokensField, withTemperature }: Dialect,
   longestAnswer: number,
 ): object {
-  const { model, temperature, answerTokensField } = config;
+  const { model, temperature } = config;
   const schema = { name: answer.name, strict: true, schema: answer.schema };
-  const formats: Readonly<Record<(typeof ANSWER_FORMATS)[number], object>> = {
+  const formats: Readonly<Record<Dialect['format'], object>> = {
     json_schema: { response_format: { type: 'json_schema', json_schema: schema } },
     json_object: { response_format: { type: 'json_object' } },
     text: {},
@@ -139,69 +175,9 @@ function requestBody(
       { role: 'system', content: prompt.system },
       { role: 'user', content: prompt.user },
     ],
-    [answerTokensField]: longestAnswer,
-    ...(temperature === undefined ? {} : { temperature }),
-    ...formats[ANSWER_FORMATS[formatIndex] ?? 'text'],
+    [tokensField]: longestAnswer,
+    ...(temperature === undefined || !withTemperature ? {} : { temperature }),
+    ...formats[format],
+    ...requestStyle(config).extraBody,
   };
-}
-
-interface Completion {
-  readonly message: unknown;
-  readonly finish: unknown;
-  readonly providerRunId: string | null;
-  readonly used: RequestSize;
-}
-
-/** Reads a chat completion. A server that reports no usage is charged with the estimate. */
-function readCompletion(answer: BoundedAnswer, estimate: RequestEstimate): Completion {
-  const body = parsedOrError(() => parseJsonAnswer(answer));
-  const choices = memberOf(body, 'choices');
-  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  const usage = memberOf(body, 'usage');
-  const counted = (name: string, instead: number): number => {
-    const value = memberOf(usage, name);
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : instead;
-  };
-  return {
-    message: memberOf(choice, 'message'),
-    finish: memberOf(choice, 'finish_reason'),
-    providerRunId: shownRunId(memberOf(body, 'id')),
-    used: {
-      promptTokens: counted('prompt_tokens', estimate.promptTokens),
-      answerTokens: counted('completion_tokens', estimate.answerTokens),
-      characters: estimate.characters,
-    },
-  };
-}
-
-/** The text of a message. Throws ProviderError when the model refused, was cut off or said nothing. */
-function contentOf(message: unknown, finish: unknown, mask: (text: string) => string): string {
-  const [content, refusal] = [memberOf(message, 'content'), memberOf(message, 'refusal')];
-  if (typeof refusal === 'string' && refusal !== '') {
-    const shown = mask(refusal)
-      .replaceAll(/\p{Cc}+/gu, ' ')
-      .slice(0, REFUSAL_CHARACTERS);
-    throw new ProviderError('answer_refused', `the model refused: ${shown}`);
-  }
-  if (finish === 'content_filter') {
-    throw new ProviderError('answer_refused', 'the filter of the provider stopped the answer');
-  }
-  if (finish === 'length') {
-    throw new ProviderError('answer_cut', 'the answer reached its longest length before it was complete');
-  }
-  if (typeof content !== 'string' || content === '') {
-    throw new ProviderError('answer_malformed', 'the answer has no text');
-  }
-  return content;
-}
-
-/** Whether a server says that the prompt does not fit the model; then a smaller one can. */
-function isTooLarge({ status, body }: BoundedAnswer): boolean {
-  return status === 413 || body.includes('context_length_exceeded');
-}
-
-/** The id of an answer as records keep it; `null` for one that is missing, too long or not printable. */
-function shownRunId(id: unknown): string | null {
-  const isUsable = typeof id === 'string' && id.length <= RUN_ID_CHARACTERS && /^[\x21-\x7e]+$/.test(id);
-  return isUsable ? id : null;
 }

@@ -1,11 +1,11 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
-import { answerSchema, maskUnits, readAnswerRows } from './answer-rows.ts';
+import { maskUnits, readAnswerRows, TRANSLATION_SCHEMA } from './answer-rows.ts';
 import { translateUntilSettled } from './ask-until-settled.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
 import { promptDigest, writePrompt } from './prompt.ts';
-import type { ProviderHttpOptions } from './provider-http.ts';
+import { askOptions, type ProviderHttpOptions } from './provider-http.ts';
 import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
 import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 
@@ -28,7 +28,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
       masked,
     }));
     const prompt = writePrompt(subject, lines, style, instructions);
-    const answer = { name: 'translations', schema: answerSchema(lines) };
+    const answer = { name: 'translations', schema: TRANSLATION_SCHEMA };
     const texts = lines.reduce((sum, { masked }) => sum + estimateTokens(masked.text), 0);
     const estimate = chat.estimate(
       { prompt, answer },
@@ -46,20 +46,30 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     model: config.model ?? null,
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
-    evaluator: createOpenAiEvaluator(chat, size, instructions),
+    requestsPerUnit: limits.requestsPerUnit,
+    evaluator: createOpenAiEvaluator(chat, options),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
+    promptOf: (subject) => {
+      const [units = []] = splitIntoBatches(subject.units, size);
+      return prepare(subject, units).question.prompt;
+    },
+    beginRun: options.breaker.tryAgain,
     translateBatch: async (request) => {
       let usage = NO_USAGE;
       const count = (used: Usage): void => {
         usage = addUsage(usage, used);
       };
-      const settled = await translateUntilSettled(splitIntoBatches(request.units, size), async (units) => {
-        const { failed, lines, question } = prepare(request, units);
-        if (lines.length === 0) return { providerRunId: null, rows: failed };
-        const { content, providerRunId } = await chat.ask(question, request, count);
-        return { providerRunId, rows: new Map([...readAnswerRows(content, lines, style), ...failed]) };
-      });
+      const settled = await translateUntilSettled(
+        request.units,
+        askOptions(options, request),
+        async (units) => {
+          const { failed, lines, question } = prepare(request, units);
+          if (lines.length === 0) return { providerRunId: null, rows: failed };
+          const { content, providerRunId } = await chat.ask(question, request, count);
+          return { providerRunId, rows: new Map([...readAnswerRows(content, lines, style), ...failed]) };
+        },
+      );
       return { ...settled, usage };
     },
   };

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
+import { ANSWER_FORMATS, ANSWER_TOKENS_FIELDS, PRESET_NAMES, requestStyle } from './provider-presets.ts';
 
 const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
 
 /** The kinds that need no configuration; a provider of that name exists for each. */
 const BUILT_IN_KINDS = ['fixture', 'memory-only'] as const;
-
-/** The ways to ask a language model for JSON, each the fallback of the previous way. */
-export const ANSWER_FORMATS = ['json_schema', 'json_object', 'text'] as const;
 
 const MEBIBYTE = 1024 ** 2;
 
@@ -24,6 +22,34 @@ const hostName = z
     /^[a-z0-9.:[\]-]+$/,
     'must be a host name or an address in lower case, without scheme, port and path',
   );
+
+// The schema of the chart takes patterns without lookahead only (Go's regular expressions), so these are not in one.
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+]);
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['messages', 'model', 'response_format', 'stream', 'n']);
+
+/** A header that neither the transport nor this program sets. */
+const headerName = z
+  .string()
+  .max(64)
+  .regex(/^[a-z0-9-]+$/)
+  .refine((name) => !OWN_HEADERS.has(name), {
+    message: 'must be the name of a header in lower case, and none that requests have anyway',
+  });
+
+/** A member of a body beside those that carry the question. */
+const bodyMember = z
+  .string()
+  .max(64)
+  .min(1)
+  .refine((name) => !OWN_MEMBERS.has(name), {
+    message: 'must not be "messages", "model", "response_format", "stream" or "n"',
+  });
 
 const limits = z
   .strictObject({
@@ -46,13 +72,23 @@ const limits = z
       .min(1)
       .max(10)
       .default(3)
-      .describe('How often one request is sent when the provider is busy, unreachable or in trouble.'),
+      .describe(
+        'Requests in a row that may fail because of the provider. After them it is asked with one small request, after growing waits.',
+      ),
+    requestsPerUnit: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(3)
+      .describe('Most requests about one unit in a run, beyond that of its first batch.'),
     longestWaitSeconds: z
       .int()
       .min(0)
       .max(300)
       .default(60)
-      .describe('Longest Retry-After that is waited for; for a longer one the units are tried later.'),
+      .describe(
+        'Longest wait for a provider that is out, or that asks to come back later; for a longer one the units are tried later.',
+      ),
     batchUnits: z.int().min(1).max(100).default(20).describe('Units in one request.'),
     batchCharacters: z
       .int()
@@ -82,6 +118,7 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   model: ['openai'],
   instructions: ['openai'],
   temperature: ['openai'],
+  preset: ['openai'],
 };
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   openai: ['url', 'model'],
@@ -94,6 +131,12 @@ export const providerConfigurationSchema = z
     kind: z
       .enum(PROVIDER_KINDS)
       .describe('openai: any server with the chat completions of OpenAI; memory-only: no call at all.'),
+    preset: z
+      .enum(PRESET_NAMES)
+      .optional()
+      .describe(
+        'What differs at a vendor: the usual URL, the header of the key, and the fields of requests.',
+      ),
     url: baseUrl
       .optional()
       .describe('Root of the API, such as https://api.openai.com/v1 or http://127.0.0.1:5000.'),
@@ -115,13 +158,29 @@ export const providerConfigurationSchema = z
       .describe('How placeholders are written in requests: <x id="1"/>, [[1]] or private use characters.'),
     answerFormat: z
       .enum(ANSWER_FORMATS)
-      .default('json_schema')
-      .describe('How the model is asked for JSON. A server that refuses one is asked with the next.'),
+      .optional()
+      .describe(
+        'How the model is asked for JSON. A server that refuses one is asked with the next. Default: that of the preset, or json_schema.',
+      ),
     maxAnswerTokens: z.int().min(64).max(1_000_000).default(8192).describe('Longest answer, tokens.'),
     answerTokensField: z
-      .enum(['max_tokens', 'max_completion_tokens'])
-      .default('max_tokens')
-      .describe('The field of the request that limits the answer.'),
+      .enum(ANSWER_TOKENS_FIELDS)
+      .optional()
+      .describe(
+        'The field of the request that limits the answer. A server that names the other one gets it. Default: that of the preset, or max_tokens.',
+      ),
+    headers: z
+      .record(headerName, z.string().max(4096))
+      .default({})
+      .describe('Further headers of each request. The API key belongs in tokenFile.'),
+    query: z
+      .record(z.string().min(1).max(64), z.string().max(1024))
+      .default({})
+      .describe('Query parameters of each request, such as api-version.'),
+    extraBody: z
+      .record(bodyMember, z.unknown())
+      .default({})
+      .describe('Further members of the body of each request, such as {"reasoning_effort": "none"}.'),
     temperature: z.number().min(0).max(2).optional().describe('Absent: the default of the server.'),
     instructions: z
       .string()
@@ -142,10 +201,12 @@ export const providerConfigurationSchema = z
       if (given(name) !== undefined && !kinds.includes(kind))
         report(name, `is not used by the kind "${kind}"`);
     }
+    const url = requestStyle(value).url ?? undefined;
     for (const name of NEEDED[kind] ?? []) {
-      if (given(name) === undefined) report(name, `is missing; the kind "${kind}" needs it`);
+      if (given(name) === undefined && !(name === 'url' && url !== undefined))
+        report(name, `is missing; the kind "${kind}" needs it`);
     }
-    const host = value.url === undefined || !isBaseUrl(value.url) ? null : new URL(value.url).hostname;
+    const host = url === undefined || !isBaseUrl(url) ? null : new URL(url).hostname;
     if (host !== null && !value.allowHosts.includes(host)) {
       report(
         'allowHosts',

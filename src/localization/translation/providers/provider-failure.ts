@@ -1,6 +1,6 @@
 /**
- * The consequence of a failure for its units. `unit`: the attempt counts. `retry`: the provider has trouble; try again later.
- * `stop`: no other request can succeed, so the run ends and no attempt counts. `leave`: the unit stays as it is.
+ * The consequence of a failure for its units. `unit`: the attempt counts. `retry`: the provider has trouble; try again later, and no
+ * attempt counts. `stop`: no other request can succeed, so the run ends and no attempt counts. `leave`: the unit stays as it is.
  */
 type Disposition = 'unit' | 'retry' | 'stop' | 'leave';
 
@@ -10,10 +10,13 @@ export const PROVIDER_FAILURES = {
   provider_timeout: 'retry',
   provider_throttled: 'retry',
   provider_error: 'retry',
+  provider_unusable: 'retry',
   provider_rejected: 'stop',
   provider_credentials: 'stop',
+  provider_account: 'stop',
   cap_reached: 'stop',
   request_too_large: 'unit',
+  request_refused: 'unit',
   answer_malformed: 'unit',
   answer_too_large: 'unit',
   answer_cut: 'unit',
@@ -27,6 +30,20 @@ export const PROVIDER_FAILURES = {
 /** One of {@link PROVIDER_FAILURES}. */
 export type ProviderFailureCode = keyof typeof PROVIDER_FAILURES;
 
+/** Failures that the same request about one unit would meet again. */
+export const FINAL_FAILURES: ReadonlySet<ProviderFailureCode> = new Set([
+  'request_too_large',
+  'request_refused',
+  'answer_refused',
+  'too_many_placeholders',
+  'not_in_fixture',
+]);
+
+/** Whether a failure says that the provider has trouble, or that nothing can be asked of it. */
+export function isOfProvider(code: ProviderFailureCode): boolean {
+  return PROVIDER_FAILURES[code] === 'retry' || PROVIDER_FAILURES[code] === 'stop';
+}
+
 /** Why a provider gave no usable answer about a unit. */
 export interface FailedUnit {
   readonly unitId: string;
@@ -35,6 +52,8 @@ export interface FailedUnit {
   readonly message: string;
   /** When the provider asked to come back, milliseconds from the answer on; `null` when it did not ask. */
   readonly retryAfterMs: number | null;
+  /** Whether the run has asked often enough, or another request would end the same way. */
+  readonly isFinal: boolean;
 }
 
 /** A request got no answer that can be used, so that the failure is one of all its units. */

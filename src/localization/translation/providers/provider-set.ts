@@ -1,3 +1,4 @@
+import { createBreaker } from './breaker.ts';
 import { createFixtureProvider } from './fixture-provider.ts';
 import { readFixtureFile } from './fixture-file.ts';
 import { createLibreTranslateProvider } from './libretranslate-provider.ts';
@@ -8,7 +9,7 @@ import type { ProviderWorld } from './provider-http.ts';
 import type { TranslationProvider } from './provider.ts';
 import { createRateLimit } from './rate-limit.ts';
 
-/** The providers of the configuration. Runs that use the same one share its rate limit. */
+/** The providers of the configuration. Runs that use the same one share its rate limit and its breaker. */
 export interface ProviderSet {
   /**
    * @param choice.fixturePath the file of a fixture, confined by the caller; `null` when the run names none
@@ -33,7 +34,9 @@ export function createProviderSet(
     if (config.kind === 'memory-only') return createMemoryOnlyProvider(name);
     const { requestsPerMinute = null, charactersPerMinute = null } = config.limits;
     const rateLimit = createRateLimit({ requestsPerMinute, charactersPerMinute }, world.clock);
-    const options = { ...world, config, rateLimit };
+    const { attempts: most, longestWaitSeconds } = config.limits;
+    const breaker = createBreaker({ ...world, most, longestWaitMs: longestWaitSeconds * 1000 });
+    const options = { ...world, config, rateLimit, breaker };
     return config.kind === 'openai'
       ? createOpenAiProvider(name, options)
       : createLibreTranslateProvider(name, options);

@@ -1,6 +1,8 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { Evaluator } from './evaluation.ts';
 import type { FailedUnit } from './provider-failure.ts';
+import type { Prompt } from './prompt.ts';
+import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
 /** A term that the translation of a unit must, may or must not contain. */
@@ -23,19 +25,19 @@ export interface Character {
   readonly name: string;
   readonly gender: string;
   readonly tone: string;
+  /** The word for "I". */
+  readonly firstPerson: string;
   /** How the character addresses others, and is addressed. */
   readonly addressForms: string;
+  /** Who the others are to the character. */
+  readonly relations: string;
 }
 
 /** One text to translate. */
-export interface UnitToTranslate {
+export interface UnitToTranslate extends PlacedText {
   readonly unitId: string;
   readonly sourceText: string;
   readonly speaker: string | null;
-  /** Texts just before the unit, the nearest last. */
-  readonly before: readonly string[];
-  /** Texts just after the unit, the nearest first. */
-  readonly after: readonly string[];
   readonly constraints: readonly TermConstraint[];
   /** The best first; at most three are used. */
   readonly examples: readonly MemoryExample[];
@@ -50,6 +52,8 @@ export interface PromptSubject {
   readonly targetLanguage: string;
   /** Everyone in the scene, whether a text names them or not. */
   readonly characters: readonly Character[];
+  /** What the configuration tells about the texts of the file. */
+  readonly about: readonly string[];
 }
 
 /** Units of one container, in their order. */
@@ -57,10 +61,15 @@ export interface TranslationSubject extends PromptSubject {
   readonly units: readonly UnitToTranslate[];
 }
 
+/** How often each unit was asked for in one run, by its id. The calls of one run share it, so that its bound holds for the run. */
+export type RequestCounts = Map<string, number>;
+
 /** Asks for translations. */
 export interface TranslationRequest extends TranslationSubject {
   /** The account of the run, which all its requests share. */
   readonly spending: Spending;
+  /** How often the run has asked for each unit. */
+  readonly counts: RequestCounts;
   readonly signal: AbortSignal;
 }
 
@@ -92,10 +101,16 @@ export interface TranslationProvider {
   readonly promptDigest: string | null;
   /** The most units of one step, whose results are stored together: those of one request, or more where answers take no time. */
   readonly stepSize: BatchSize;
+  /** Most requests about one unit in a run beyond the first; 0 where no request is sent. */
+  readonly requestsPerUnit: number;
   /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */
   estimate(subject: TranslationSubject): Usage;
+  /** The prompt of the first request about a subject; `null` for a provider without prompts. */
+  promptOf(subject: TranslationSubject): Prompt | null;
+  /** A run begins: a provider that was out is asked again without a wait. */
+  beginRun(): void;
   /**
    * Translates units. A failure of the provider is a failure of the units, never an error.
    *

@@ -155,12 +155,20 @@ const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
   'answer_malformed',
 ]);
 
+/** Tells the account what happens to a request. */
+interface RequestMeter {
+  /** A request leaves; one question may need several. */
+  readonly sent: () => void;
+  /** The answer says what the question used. */
+  readonly settle: (used: Usage) => void;
+}
+
 /**
- * Makes a request within the caps of its run, and counts it. One that failed after it may have been carried out counts with
- * its estimate.
+ * Asks a question within the caps of its run, and counts every request that was sent for it. One that failed after it may have been
+ * carried out counts with its estimate.
  *
- * @param count is given what the request used
- * @param send gets the longest answer that the caps allow, and a function that takes the real usage
+ * @param count is given what the question used
+ * @param send gets the longest answer that the caps allow
  * @throws ProviderError `cap_reached`; the errors of `send`
  */
 export async function spend<Answer>(
@@ -168,20 +176,27 @@ export async function spend<Answer>(
   estimate: RequestEstimate,
   prices: Prices,
   count: (used: Usage) => void,
-  send: (longestAnswer: number, settle: (used: Usage) => void) => Promise<Answer>,
+  send: (longestAnswer: number, meter: RequestMeter) => Promise<Answer>,
 ): Promise<Answer> {
   const reservation = spending.reserve(estimate, prices);
   let used: Usage | null = null;
-  try {
-    return await send(reservation.longestAnswer, (real) => {
+  let requests = 0;
+  const meter: RequestMeter = {
+    sent: () => {
+      requests += 1;
+    },
+    settle: (real) => {
       used = real;
-    });
+    },
+  };
+  try {
+    return await send(reservation.longestAnswer, meter);
   } catch (error) {
     const isMaybeCharged = !(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code);
-    used ??= isMaybeCharged ? priced(estimate, prices) : { ...NO_USAGE, requests: 1 };
+    used ??= isMaybeCharged ? priced(estimate, prices) : NO_USAGE;
     throw error;
   } finally {
-    const final = used ?? priced(estimate, prices);
+    const final = requests === 0 ? NO_USAGE : { ...(used ?? priced(estimate, prices)), requests };
     reservation.settle(final);
     count(final);
   }

@@ -5,6 +5,7 @@ import { unitIdText } from '../../unit-id-text.ts';
 import type { EvaluationOutcome, UnitToEvaluate } from '../providers/evaluation.ts';
 import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
+import { placedText } from '../providers/script.ts';
 import { addUsage, createSpending, NO_USAGE } from '../providers/spending.ts';
 import type { EvaluatedTarget } from '../work/repetition/evaluated-targets.ts';
 import type { ReviewPage, ReviewPlace } from '../work/review/review.ts';
@@ -105,16 +106,15 @@ async function unitsOf(
 ): Promise<readonly EvaluatedUnit[]> {
   const sources = await sourcesOf(units, page, signal);
   return page.rows.map(({ unitId, number, sourceText, text }, at) => {
-    const { unit, before, after } = placed(sources, at);
+    const source = placed(sources, at);
     return {
       id: unitId,
       number,
       unitId: unitIdText(unitId),
       sourceText,
       targetText: text,
-      speaker: unit.speaker,
-      before: before.map((each) => each.sourceText),
-      after: after.map((each) => each.sourceText),
+      speaker: source.unit.speaker,
+      ...placedText(source),
     };
   });
 }

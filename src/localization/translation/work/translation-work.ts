@@ -21,6 +21,7 @@ import {
 import { addExport, exportTargets } from './read/exported-targets.ts';
 import { handoff } from './read/read-handoff.ts';
 import { translations } from './read/read-translations.ts';
+import { trustedTargets } from './read/trusted-targets.ts';
 import { status } from './read/work-status.ts';
 import { storeEvaluated } from './repetition/evaluated-targets.ts';
 import { repetitionPage, storeRepetitions } from './repetition/repeated-targets.ts';
@@ -80,6 +81,7 @@ const OPERATIONS = {
   addExport,
   handoff,
   translations,
+  trustedTargets,
   status,
   tasks,
   ...freeze,

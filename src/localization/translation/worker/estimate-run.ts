@@ -1,6 +1,8 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { RunContext } from '../run-context.ts';
+import type { Prompt } from '../providers/prompt.ts';
+import type { TranslationSubject } from '../providers/provider.ts';
 import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import { createChunkOrder } from './chunk-claims.ts';
@@ -12,7 +14,7 @@ import { charactersAround, usesContext, writeUnits } from './write-requests.ts';
 
 /**
  * Estimates what a run would use, high rather than low. It reads everything that the run would read, asks no provider and changes
- * nothing.
+ * nothing. The estimate of one translation task shows its first prompt.
  */
 export async function estimateRun(world: RunSetup, { signal, progress }: RunContext): Promise<TaskResult> {
   const { settings, provider, thread } = world;
@@ -21,6 +23,7 @@ export async function estimateRun(world: RunSetup, { signal, progress }: RunCont
   const sum = { units: 0, reused: 0, translated: 0, propagated: 0 };
   const tasks = new Set<string>();
   let usage = NO_USAGE;
+  let prompt: Prompt | null = null;
   for await (const chunk of chunksOf(world, signal)) {
     const units = await readChunk(world.units, chunk, signal);
     const known = await findKnown(world, chunk, units, signal);
@@ -28,7 +31,9 @@ export async function estimateRun(world: RunSetup, { signal, progress }: RunCont
     const open = groupRepetitions(units.filter(({ key }) => !knownKeys.has(key)));
     for (const batch of splitIntoBatches(open, provider.stepSize)) {
       const leaders = batch.map(({ leader }) => leader);
-      usage = addUsage(usage, await estimateBatch(world, chunk, leaders, units, signal));
+      const subject = await subjectOf(world, chunk, leaders, units, signal);
+      usage = addUsage(usage, provider.estimate(subject));
+      if (taskId !== null) prompt ??= provider.promptOf(subject);
     }
     tasks.add(chunk.taskId);
     sum.units += units.length;
@@ -47,6 +52,7 @@ export async function estimateRun(world: RunSetup, { signal, progress }: RunCont
     tasks: tasks.size,
     usage: reportedUsage(usage),
     fits: fits(usage, settings),
+    ...(prompt === null ? {} : { prompt }),
   };
 }
 
@@ -60,18 +66,18 @@ async function* chunksOf({ thread, settings }: RunSetup, signal: AbortSignal): A
   }
 }
 
-async function estimateBatch(
+async function subjectOf(
   world: RunSetup,
-  { wasProofread }: OpenChunk,
+  { wasProofread, destination }: OpenChunk,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
-): Promise<Usage> {
+): Promise<TranslationSubject> {
   const { provider, languages } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   const units = await writeUnits(world, leaders, wasProofread, signal);
-  return provider.estimate({ sourceLanguage, targetLanguage, characters, units });
+  return { sourceLanguage, targetLanguage, characters, about: world.about(destination), units };
 }
 
 /** Whether the estimate fits under the caps; `null` without a cap. */

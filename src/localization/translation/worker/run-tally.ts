@@ -1,3 +1,4 @@
+import type { FailedUnit } from '../providers/provider-failure.ts';
 import { addUsage, NO_USAGE, type Usage } from '../providers/spending.ts';
 
 /** The outcome of a unit. A unit counts once. */
@@ -29,12 +30,24 @@ const OUTCOMES: readonly UnitOutcome[] = [
 
 type ChunkCount = 'done' | 'left' | 'retried' | 'failed' | 'cancelled' | 'lost';
 
+/** A failure of some units of a chunk. */
+export interface ChunkFailure extends FailedUnit {
+  /** Units without a translation because of it: repetitions are translated together. */
+  readonly units: number;
+}
+
 /** Counts what a run does. */
 export interface RunTally {
   unit(taskId: string, outcome: UnitOutcome, count?: number): void;
   failure(code: string): void;
+  /** Counts units that the run asks for no more, with the reason. */
+  failed(taskId: string, failures: readonly ChunkFailure[]): void;
   chunk(kind: ChunkCount): void;
   usage(taskId: string, used: Usage): void;
+  /** Units with one of some outcomes. */
+  count(outcomes: readonly UnitOutcome[]): number;
+  /** Why units failed, the most frequent reason first. */
+  reasons(): readonly FailureReason[];
   /**
    * As the result of the run shows it.
    *
@@ -44,6 +57,14 @@ export interface RunTally {
   report(total: number, repeated: number): Readonly<Record<string, unknown>>;
 }
 
+/** Why units got no translation. */
+export interface FailureReason {
+  readonly code: string;
+  readonly units: number;
+  /** The first message of the code: what the provider said. */
+  readonly message: string;
+}
+
 interface TaskTally {
   units: number;
   usage: Usage;
@@ -51,12 +72,16 @@ interface TaskTally {
 
 /** Most tasks that the result names: those with units that were settled, or with requests. */
 const NAMED_TASKS = 50;
+/** Most units without a translation that the result names. */
+const NAMED_UNITS = 50;
 
 /** Creates a tally. */
 export function createRunTally(): RunTally {
   const units = new Map<UnitOutcome, number>();
   const chunks = new Map<ChunkCount, number>();
   const failures = new Map<string, number>();
+  const reasons = new Map<string, FailureReason>();
+  const failedUnits: object[] = [];
   const tasks = new Map<string, TaskTally>();
   let usage = NO_USAGE;
   let settled = 0;
@@ -65,13 +90,27 @@ export function createRunTally(): RunTally {
     tasks.set(taskId, tally);
     return tally;
   };
+  const unit: RunTally['unit'] = (taskId, outcome, count = 1) => {
+    if (count === 0) return;
+    add(units, outcome, count);
+    settled += count;
+    taskOf(taskId).units += count;
+  };
+  const sorted = (): readonly FailureReason[] =>
+    [...reasons.values()].sort((left, right) => right.units - left.units);
   return {
-    unit: (taskId, outcome, count = 1) => {
-      if (count === 0) return;
-      add(units, outcome, count);
-      settled += count;
-      taskOf(taskId).units += count;
+    unit,
+    failed: (taskId, failed) => {
+      for (const { unitId, code, message, units: count } of failed) {
+        unit(taskId, 'failed', count);
+        const { units: before = 0, message: first = message } = reasons.get(code) ?? {};
+        reasons.set(code, { code, units: before + count, message: first });
+        if (failedUnits.length < NAMED_UNITS)
+          failedUnits.push({ task_id: taskId, unit_id: unitId, code, message });
+      }
     },
+    count: (outcomes) => outcomes.reduce((sum, outcome) => sum + (units.get(outcome) ?? 0), 0),
+    reasons: sorted,
     failure: (code) => {
       add(failures, code, 1);
     },
@@ -91,6 +130,7 @@ export function createRunTally(): RunTally {
       },
       chunks: Object.fromEntries(chunks),
       failures: Object.fromEntries(failures),
+      failed_units: failedUnits,
       usage: reportedUsage(usage),
       tasks: tasks.size,
       per_task: [...tasks]

@@ -7,7 +7,7 @@ import type { TargetOffers } from '../judge/offer-targets.ts';
 import type { TargetJudge } from '../judge/target-judge.ts';
 import type { UnitSource } from '../judge/unit-source.ts';
 import type { CharacterSheet } from '../providers/character-sheet.ts';
-import type { TranslationProvider } from '../providers/provider.ts';
+import type { RequestCounts, TranslationProvider } from '../providers/provider.ts';
 import type { Spending } from '../providers/spending.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { RunTally } from './run-tally.ts';
@@ -37,12 +37,16 @@ export interface RunSetup extends RunPorts {
   readonly settings: RunSettings;
   readonly provider: TranslationProvider;
   readonly characters: CharacterSheet;
+  /** What language models are told about the texts of a file. */
+  readonly about: (destination: string) => readonly string[];
 }
 
 /** Everything that the chunks of one run share. */
 export interface RunWorld extends RunSetup {
   readonly spending: Spending;
   readonly tally: RunTally;
+  /** How often the run has asked for units that have no translation yet. */
+  readonly counts: RequestCounts;
 }
 
 /** How one run works. */

@@ -71,16 +71,17 @@ type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
 
 function createAsk(
   world: RunWorld,
-  { taskId }: Lease,
+  { taskId, destination }: Lease,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Ask {
-  const { provider, languages, spending, tally } = world;
+  const { provider, languages, spending, tally, counts } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
+  const about = world.about(destination);
   return async (units) => {
-    const request = { sourceLanguage, targetLanguage, characters, spending, signal };
+    const request = { sourceLanguage, targetLanguage, characters, about, spending, counts, signal };
     const outcome = await provider.translateBatch({ ...request, units });
     tally.usage(taskId, outcome.usage);
     return outcome;

@@ -1,9 +1,10 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
-import { PROVIDER_FAILURES, type ProviderFailureCode } from '../providers/provider-failure.ts';
+import { PROVIDER_FAILURES, isOfProvider, type ProviderFailureCode } from '../providers/provider-failure.ts';
 import type { ChunkEnd, Lease } from '../work/leases/chunk-leases.ts';
 import { groupRepetitions, readChunk } from './chunk-units.ts';
 import { findKnown, storeProposals } from './judge-proposals.ts';
+import type { ChunkFailure } from './run-tally.ts';
 import type { RunWorld } from './run-world.ts';
 import { translateBatch, type BatchFailure, type ChunkSignals } from './translate-batch.ts';
 import { backoffMs } from '../../../platform/process/backoff.ts';
@@ -33,11 +34,10 @@ export async function translateChunk(
     written += await storeProposals(world, lease, translated.proposals);
     failures.push(...translated.failures.map((failure) => noted(world, failure)));
     // The next batch would meet the same trouble.
-    if (
-      translated.failures.some(({ failure }) => ['stop', 'retry'].includes(PROVIDER_FAILURES[failure.code]))
-    )
-      break;
+    if (translated.failures.some(({ failure }) => isOfProvider(failure.code))) break;
   }
+  const failed = new Set(failures.map(({ unitId }) => unitId));
+  for (const { key } of units) if (!failed.has(key)) world.counts.delete(key);
   const { settings, clock, random } = world;
   const decided = decideEnd(failures, {
     attempt: written > 0 ? 1 : lease.attempt,
@@ -54,15 +54,6 @@ function noted({ tally }: RunWorld, { repetition, failure }: BatchFailure): Chun
   return { ...failure, units: 1 + repetition.followers.length };
 }
 
-/** A failure of some units of a chunk. */
-interface ChunkFailure {
-  readonly code: ProviderFailureCode;
-  readonly message: string;
-  readonly retryAfterMs: number | null;
-  /** Units without a translation because of it. */
-  readonly units: number;
-}
-
 /** Why no other chunk of the run can succeed. */
 export interface StopReason {
   readonly code: ProviderFailureCode;
@@ -73,10 +64,12 @@ export interface StopReason {
 export interface DecidedEnd {
   readonly end: ChunkEnd;
   readonly stop: StopReason | null;
-  /** Trouble of the provider itself; many chunks with it in a row stop the run. */
+  /** Trouble of the provider itself; several chunks with it in a row stop the run. */
   readonly trouble: StopReason | null;
-  /** Units that failed for good. */
-  readonly failedUnits: number;
+  /** When the run may try the chunk again, Unix seconds; `null` when it is not to. */
+  readonly retryAt: number | null;
+  /** The failures of units that this run asks for no more. */
+  readonly failed: readonly ChunkFailure[];
 }
 
 interface EndSituation {
@@ -94,32 +87,35 @@ const LONGEST_BACKOFF_SECONDS = 3600;
 const REASON_CHARACTERS = 500;
 
 /**
- * Decides how the work on a chunk ends. A failure that every other request would meet stops the run and does not count as an attempt. Units that
- * the provider does not translate by its nature stay open. Every other failure is retried until the attempts are used up.
+ * Decides how the work on a chunk ends. Failures of the provider count as no attempt: those that every other request would meet stop
+ * the run, and after the others the chunk is free for every run. Units that the provider does not translate by its nature stay open.
+ * Every other failure is retried until the attempts are used up, or until the run has asked often enough.
  */
 function decideEnd(failures: readonly ChunkFailure[], situation: EndSituation): DecidedEnd {
-  const of = (disposition: string): ChunkFailure | undefined =>
-    failures.find(({ code }) => PROVIDER_FAILURES[code] === disposition);
-  const stop = of('stop');
+  const of = (disposition: string): readonly ChunkFailure[] =>
+    failures.filter(({ code }) => PROVIDER_FAILURES[code] === disposition);
+  const ended = { stop: null, trouble: null, retryAt: null, failed: [] };
+  const [stop] = of('stop');
   if (stop !== undefined) {
     const { code, message } = stop;
     const end = { kind: code === 'cap_reached' ? 'left' : 'cancelled' } as const;
-    return { end, stop: { code, message }, trouble: null, failedUnits: 0 };
+    return { ...ended, end, stop: { code, message } };
   }
-  const counted = failures.filter(({ code }) => PROVIDER_FAILURES[code] !== 'leave');
-  if (counted.length === 0) {
-    const kind = failures.length === 0 ? 'done' : 'left';
-    return { end: { kind }, stop: null, trouble: null, failedUnits: 0 };
+  const [trouble] = of('retry');
+  const { attempt, maxAttempts, now } = situation;
+  if (trouble !== undefined) {
+    const reason = describe(of('retry'));
+    const end = { kind: 'retry', reason, nextAttemptAt: now, isCounted: false } as const;
+    return { ...ended, end, trouble, retryAt: now + waitSeconds(of('retry'), situation) };
   }
-  const trouble = of('retry') ?? null;
+  const counted = of('unit');
+  if (counted.length === 0) return { ...ended, end: { kind: failures.length === 0 ? 'done' : 'left' } };
   const reason = describe(counted);
-  const { attempt, maxAttempts } = situation;
-  if (attempt >= maxAttempts) {
-    const failedUnits = counted.reduce((sum, { units }) => sum + units, 0);
-    return { end: { kind: 'failed', reason }, stop: null, trouble, failedUnits };
+  if (attempt >= maxAttempts || counted.every(({ isFinal }) => isFinal)) {
+    return { ...ended, end: { kind: 'failed', reason }, failed: counted };
   }
-  const nextAttemptAt = situation.now + waitSeconds(counted, situation);
-  return { end: { kind: 'retry', reason, nextAttemptAt }, stop: null, trouble, failedUnits: 0 };
+  const retryAt = now + waitSeconds(counted, situation);
+  return { ...ended, end: { kind: 'retry', reason, nextAttemptAt: retryAt, isCounted: true }, retryAt };
 }
 
 function waitSeconds(

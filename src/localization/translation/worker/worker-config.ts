@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { globSchema } from '../../../platform/config/glob-schema.ts';
 import { providerNamed, providersSchema } from '../providers/provider-config.ts';
 
 const filePath = z.string().min(1).max(4096);
@@ -25,7 +26,19 @@ export const workerConfiguration = {
   charactersFile: filePath
     .optional()
     .describe(
-      'Character sheet, a CSV file: name, gender, tone and address_forms. It is read by each run, and tells language models who speaks.',
+      'Character sheet, a CSV file: name, gender, tone, first_person, address_forms and relations. It is read by each run, and tells language models who speaks.',
+    ),
+  instructions: z
+    .array(
+      z.strictObject({
+        files: globSchema.describe('Which files, by their paths.'),
+        text: z.string().min(1).max(2000).describe('What a translator should know about their texts.'),
+      }),
+    )
+    .max(64)
+    .default([])
+    .describe(
+      'What language models are told about the texts of some files: their kind, their style, the scene.',
     ),
   fixtureRoot: filePath
     .optional()

@@ -10,7 +10,8 @@ import { readCharacterSheet, type CharacterSheet } from '../providers/character-
 import { createSpending } from '../providers/spending.ts';
 import { estimateRun } from './estimate-run.ts';
 import { checkProviders, type ProviderAccess } from './provider-access.ts';
-import { resolveSettings, type RunPorts } from './run-world.ts';
+import { createGlobTest } from '../../../platform/config/glob.ts';
+import { resolveSettings, type RunPorts, type RunSetup } from './run-world.ts';
 import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
 import { createRunTally } from './run-tally.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
@@ -35,10 +36,11 @@ export function createWorker(options: WorkerOptions): {
       const settings = await resolveSettings(options, providers, context.args, context.taskId);
       const provider = await providers.open(settings, context.signal);
       const characters = await readCharacters(configuration());
-      const shared = { ...options, settings, provider, characters };
+      const about = aboutFiles(configuration());
+      const shared = { ...options, settings, provider, characters, about };
       if (settings.dryRun) return await estimateRun(shared, context);
       const spending = createSpending(settings);
-      return await runWorkers({ ...shared, spending, tally: createRunTally() }, context);
+      return await runWorkers({ ...shared, spending, tally: createRunTally(), counts: new Map() }, context);
     } catch (error) {
       context.signal.throwIfAborted();
       throw taskErrorOf(translationTaskError(error));
@@ -71,6 +73,12 @@ function runCall({
   ...body
 }: BodyOf<'translation-worker-run'>): { readonly kind: string; readonly args: WorkerRunArguments } {
   return callOf(WORKER_RUN_JOB, { ...withoutEmpty(body), ...args });
+}
+
+/** What the configuration tells about the texts of a file. */
+function aboutFiles({ instructions }: WorkerConfiguration): RunSetup['about'] {
+  const tests = instructions.map(({ files, text }) => ({ test: createGlobTest(files), text }));
+  return (destination) => tests.filter(({ test }) => test(destination)).map(({ text }) => text);
 }
 
 async function readCharacters({ charactersFile }: WorkerConfiguration): Promise<CharacterSheet> {

@@ -2,6 +2,7 @@ import type { MemoryLookup } from '../../memory/store/memory-lookup.ts';
 import { memoryContext } from '../judge/offer-targets.ts';
 import { contextOf } from '../judge/text-place.ts';
 import { charactersOfScene } from '../providers/character-sheet.ts';
+import { placedText } from '../providers/script.ts';
 import type {
   Character,
   MemoryExample,
@@ -29,17 +30,37 @@ export async function writeUnits(
   const isRich = usesContext(world.provider);
   const terms = isRich ? await termsOf(world, units, wasProofread, signal) : [];
   const examples = isRich ? await examplesOf(world, units, signal) : [];
-  return units.map(({ key, source: { unit, before, after } }, index) => ({
+  const targets = isRich ? await targetsAround(world, units, signal) : undefined;
+  return units.map(({ key, source }, index) => ({
     unitId: key,
-    sourceText: unit.sourceText,
-    speaker: unit.speaker,
-    before: isRich ? before.map(({ sourceText }) => sourceText) : [],
-    after: isRich ? after.map(({ sourceText }) => sourceText) : [],
+    sourceText: source.unit.sourceText,
+    speaker: source.unit.speaker,
+    ...placedText(source, targets),
     constraints: terms[index] ?? [],
     examples: examples[index] ?? [],
     maxLength: null,
     findings: [],
   }));
+}
+
+/** The translations around some units that a person made or accepted, by the place of their text. */
+async function targetsAround(
+  { thread }: RunSetup,
+  units: readonly ChunkUnit[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, string>> {
+  const around = units.flatMap(({ source: { before, after } }) => [...before, ...after]);
+  const neighbours = [...new Map(around.map((unit) => [unit.ordinal, unit])).values()];
+  const trusted = await thread.trustedTargets(
+    neighbours.map(({ unitId, sourceDigest }) => ({ unitId, sourceDigest })),
+    { signal },
+  );
+  return new Map(
+    neighbours.flatMap(({ ordinal }, at) => {
+      const target = trusted[at] ?? null;
+      return target === null ? [] : [[ordinal, target] as const];
+    }),
+  );
 }
 
 /** Everyone who speaks in the scenes of some units, as far as the chunk and the neighbours show them. */

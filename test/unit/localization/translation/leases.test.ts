@@ -200,9 +200,10 @@ describe('leases on chunks', () => {
   it('waits before the next attempt, and begins again after progress', () => {
     const work = open(3);
     const lease = claim(work, 1);
-    work
-      .at(2)
-      .endLease({ token: lease.token, outcome: { kind: 'retry', reason: 'http 500', nextAttemptAt: 31 } });
+    work.at(2).endLease({
+      token: lease.token,
+      outcome: { kind: 'retry', reason: 'http 500', nextAttemptAt: 31, isCounted: true },
+    });
     expect(task(work)).toMatchObject({
       worker_status: 'retry_wait',
       next_attempt_at: 31,
@@ -213,9 +214,10 @@ describe('leases on chunks', () => {
     expect(again.attempt).toBe(2);
     const some = { ...again, units: again.units.slice(0, 1) };
     expect(store(work, some, 32)).toMatchObject({ outcomes: ['draft'] });
-    work
-      .at(32)
-      .endLease({ token: again.token, outcome: { kind: 'retry', reason: 'http 500', nextAttemptAt: 33 } });
+    work.at(32).endLease({
+      token: again.token,
+      outcome: { kind: 'retry', reason: 'http 500', nextAttemptAt: 33, isCounted: true },
+    });
     expect(claim(work, 33)).toMatchObject({ attempt: 2, units: [{ revision: 0 }, { revision: 0 }] });
   });
 
@@ -369,7 +371,7 @@ describe('leases on chunks', () => {
             } else {
               const done = work.at(now).endLease({
                 token: lease.token,
-                outcome: { kind: end, reason: 'x', nextAttemptAt: now + 5 },
+                outcome: { kind: end, reason: 'x', nextAttemptAt: now + 5, isCounted: true },
               });
               if (done) expect(isLive).toBe(true);
               held.delete(worker);

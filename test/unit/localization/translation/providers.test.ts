@@ -61,11 +61,15 @@ describe('other providers', () => {
     });
 
     it.each<[string, string, Reply]>([
-      ['too few texts', 'answer_malformed', (_, response) => sendJson(response, { translatedText: [] })],
-      ['a text for a list', 'answer_malformed', (_, response) => sendJson(response, { translatedText: 'x' })],
+      ['too few texts', 'provider_unusable', (_, response) => sendJson(response, { translatedText: [] })],
+      [
+        'a text for a list',
+        'provider_unusable',
+        (_, response) => sendJson(response, { translatedText: 'x' }),
+      ],
       [
         'numbers',
-        'answer_malformed',
+        'provider_unusable',
         ({ body }, response) => sendJson(response, { translatedText: body.q.map(() => 1) }),
       ],
       ['413', 'request_too_large', (_, response) => sendJson(response, {}, 413)],
@@ -74,7 +78,7 @@ describe('other providers', () => {
         'provider_rejected',
         (_, response) => sendJson(response, { error: 'zh-Hans is not supported' }, 400),
       ],
-      ['403', 'provider_rejected', (_, response) => sendJson(response, { error: 'Invalid API key' }, 403)],
+      ['403', 'provider_credentials', (_, response) => sendJson(response, { error: 'Invalid API key' }, 403)],
       ['429', 'provider_throttled', (_, response) => sendJson(response, { error: 'Slowdown' }, 429)],
       ['500', 'provider_error', (_, response) => sendJson(response, { error: 'x' }, 500)],
     ])('fails the units for %s', async (_, code, reply) => {

@@ -174,16 +174,61 @@ describe('a run of workers', () => {
 
   it('gives the provider terms, neighbours, and the characters of the scene', async () => {
     const world = openWorkerWorld({ 'a.json': ['「先生」', 'お茶', 'はい'] });
-    const arona = { name: 'アロナ', gender: 'f', tone: 'bright', addressForms: '先生' };
+    const arona = {
+      name: 'アロナ',
+      gender: 'f',
+      tone: 'bright',
+      firstPerson: '私',
+      addressForms: '先生',
+      relations: '',
+    };
     await world.run({ characters: new Map([['アロナ', arona]]) });
     const [request] = world.requests;
-    expect(request?.characters).toEqual([arona]);
+    expect(request).toMatchObject({ characters: [arona], about: ['The first file.'] });
     expect(request?.units[0]).toMatchObject({
       speaker: 'アロナ',
-      before: [],
-      after: ['お茶', 'はい'],
+      place: 0,
+      around: [
+        { place: 1, speaker: null, text: 'お茶', target: null },
+        { place: 2, speaker: null, text: 'はい', target: null },
+      ],
       constraints: [{ source: '先生', recommended: '老师', allowed: ['sensei'], forbidden: [] }],
     });
+  });
+
+  it('shows the first prompt in the estimate of a task, and in no other estimate', async () => {
+    const world = openWorkerWorld({ 'a.json': ['one', 'two'], 'b.json': ['three'] });
+    const estimate = async (taskId: string | null) => await world.estimate({ taskId });
+    const { items } = world.work.tasks({ offset: 0, limit: 10 });
+    const taskId = items.find(({ destination }) => destination === 'b.json')?.task_id ?? null;
+    expect(await estimate(taskId)).toMatchObject({
+      units: { translated: 1 },
+      prompt: { system: 'Translate.', user: 'three' },
+    });
+    expect(await estimate(null)).not.toHaveProperty('prompt');
+    expect(world.requests).toEqual([]);
+  });
+
+  it('shows the provider what a person translated around a unit, and nothing that a machine did', async () => {
+    const world = openWorkerWorld({ 'a.json': ['one', 'two', 'three'] });
+    await world.run({
+      script: ({ sourceText }) => (sourceText === 'two' ? { code: 'answer_refused' } : 'T'),
+    });
+    world.work.database
+      .prepare(
+        "UPDATE target SET author_kind = 'person', state = 'translated', target_text = ? WHERE source_text = 'three'",
+      )
+      .run('by a person');
+    await world.run({ settings: { force: true } });
+    expect(world.requests.at(-1)?.units).toMatchObject([
+      {
+        sourceText: 'two',
+        around: [
+          { text: 'one', target: null },
+          { text: 'three', target: 'by a person' },
+        ],
+      },
+    ]);
   });
 
   it('asks once more about findings, and keeps the translation with fewer of them', async () => {
@@ -249,11 +294,81 @@ describe('a run of workers', () => {
     expect(seen).toEqual([0, 5, 95]);
   });
 
-  it('leaves a chunk whose retry is far away to the next run', async () => {
+  it('leaves a chunk whose retry is far away to the next run, which may begin at once', async () => {
     const world = openWorkerWorld({ 'a.json': texts(1) });
     const script = () => ({ code: 'provider_throttled', retryAfterMs: 3_000_000 }) as const;
-    expect(await world.run({ script })).toMatchObject({ units: { left: 1 }, chunks: { retried: 1 } });
-    expect(chunks(world.work)).toMatchObject([{ state: 'retry_wait' }]);
+    await expect(world.run({ script })).rejects.toMatchObject({
+      code: 'provider_throttled',
+      details: { outcome: 'failed', units: { left: 1 }, chunks: { retried: 1 } },
+    });
+    expect(chunks(world.work)).toMatchObject([
+      {
+        state: 'retry_wait',
+        attempt: 0,
+        failure_reason: 'provider_throttled: 1 unit; failed as provider_throttled',
+      },
+    ]);
+    expect(await world.run()).toMatchObject({ outcome: 'succeeded', units: { translated: 1 } });
+  });
+
+  it('goes on with everything after an outage, and says what it has got of each run', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(250), 'b.json': texts(10, 'other') });
+    const outage = world.run({
+      script: ({ sourceText }, call) =>
+        call <= 2 ? `T ${sourceText}` : { code: 'provider_unreachable', message: 'connection refused' },
+    });
+    await expect(outage).rejects.toMatchObject({
+      code: 'provider_unreachable',
+      message: 'connection refused',
+      details: {
+        outcome: 'partly',
+        reasons: [{ code: 'provider_unreachable', units: 200 + 50 + 10, message: 'connection refused' }],
+        units: { translated: 40, failed: 0, left: 220 },
+        usage: { requests: 5 },
+      },
+    });
+    expect(chunks(world.work).map(({ attempt }) => attempt)).toEqual([0, 0, 0]);
+    expect(await world.run()).toMatchObject({
+      outcome: 'succeeded',
+      units: { translated: 220, left: 0 },
+      reasons: [],
+    });
+  });
+
+  it('is partly done when lines fail, names them, and reminds of them later', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const script = ({ sourceText }: { readonly sourceText: string }) =>
+      sourceText === 'text 1' ? ({ code: 'answer_refused', isFinal: true } as const) : `T ${sourceText}`;
+    const log: string[] = [];
+    const result = await world.run({ script, log: (_level, message) => log.push(message) });
+    expect(result).toMatchObject({
+      outcome: 'partly',
+      reasons: [{ code: 'answer_refused', units: 1, message: 'failed as answer_refused' }],
+      failed_units: [{ code: 'answer_refused', message: 'failed as answer_refused' }],
+      units: { translated: 2, failed: 1 },
+      // Another try would end the same way.
+      chunks: { failed: 1 },
+      usage: { requests: 1 },
+      expected: { units: 3, requests: 1, most_requests: 10 },
+    });
+    expect(log[0]).toContain('begins with 3 open units: about 1 request');
+    expect(await world.run({ script })).toMatchObject({
+      outcome: 'partly',
+      reasons: [{ code: 'failed_before', units: 1 }],
+      usage: { requests: 0 },
+    });
+  });
+
+  it('fails when it has got nothing', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(2) });
+    const failed = world.run({
+      script: () => ({ code: 'answer_refused', isFinal: true, message: 'not nice' }),
+    });
+    await expect(failed).rejects.toMatchObject({
+      code: 'answer_refused',
+      message: 'not nice',
+      details: { outcome: 'failed', units: { failed: 2 } },
+    });
   });
 
   it('stops, and counts no attempt, when the credentials are refused', async () => {
@@ -288,7 +403,7 @@ describe('a run of workers', () => {
     });
     await expect(failed).rejects.toMatchObject({
       code: 'provider_unreachable',
-      details: { chunks: { retried: 10 } },
+      details: { chunks: { retried: 3 } },
     });
   });
 

@@ -18,7 +18,13 @@ export type ChunkEnd =
   | { readonly kind: 'done' }
   /** Units stay open and nobody failed: the next run takes them. */
   | { readonly kind: 'left' }
-  | { readonly kind: 'retry'; readonly reason: string; readonly nextAttemptAt: number }
+  | {
+      readonly kind: 'retry';
+      readonly reason: string;
+      readonly nextAttemptAt: number;
+      /** Whether the attempt counts. */
+      readonly isCounted: boolean;
+    }
   | { readonly kind: 'failed'; readonly reason: string }
   /** The attempt does not count. */
   | { readonly kind: 'cancelled' };
@@ -140,7 +146,13 @@ export function endLease(
         releaseChunk(work, row, 'idle', 0);
         break;
       case 'retry':
-        releaseChunk(work, row, 'retry_wait', attempt, outcome);
+        releaseChunk(
+          work,
+          row,
+          'retry_wait',
+          outcome.isCounted ? attempt : Math.max(0, attempt - 1),
+          outcome,
+        );
         break;
       case 'failed':
         releaseChunk(work, row, 'failed', attempt, outcome);

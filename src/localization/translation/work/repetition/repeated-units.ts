@@ -21,12 +21,16 @@ const OPEN = `SELECT coalesce(sum(open), 0) AS units, max(task_seq) AS last_task
   WHERE is_visible = 1 AND ${TASK_IS_OPEN}
   AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`;
 
+const FAILED = `SELECT coalesce(sum(open_units), 0) AS units FROM chunk JOIN task USING (task_seq)
+  WHERE chunk.state = 'failed' AND open_units > 0 AND is_visible = 1 AND ${TASK_IS_OPEN} AND coalesce(task_id = ?, 1)`;
+
 /**
  * Counts the open units of the tasks that workers may take, in the order of work.
  *
  * @param filter one task, or `null` for the first `maxTasks`
  * @returns whether the task is known; the units without a usable target, with those that people hold, and without chunks whose
- * attempts are used up; the last of the tasks, `null` without one; and their units that got the target of an equal unit before
+ * attempts are used up; the last of the tasks, `null` without one; their units that got the target of an equal unit before; and the
+ * open units of the chunks whose attempts are used up
  */
 export function openUnits(
   work: Work,
@@ -36,12 +40,19 @@ export function openUnits(
   readonly units: number;
   readonly lastTask: number | null;
   readonly copied: number;
+  readonly failedBefore: number;
 } {
   const known = work.sql('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1');
   const isKnown = taskId === null || known.get(taskId) !== undefined;
   const row = work.sql(OPEN).get(taskId, maxTasks);
   const lastTask = row?.['last_task'] as number | null;
-  return { isKnown, units: Number(row?.['units']), lastTask, copied: copiedIn(work, { taskId, lastTask }) };
+  return {
+    isKnown,
+    units: Number(row?.['units']),
+    lastTask,
+    copied: copiedIn(work, { taskId, lastTask }),
+    failedBefore: Number(work.sql(FAILED).get(taskId)?.['units']),
+  };
 }
 
 const WAITING = `WITH ready AS MATERIALIZED (SELECT repetition FROM changed_repetition AS changed

@@ -1,0 +1,25 @@
+/** The kinds of placeholders, the most particular first. */
+const KINDS: readonly (readonly [pattern: RegExp, describe: (found: RegExpExecArray) => string])[] = [
+  [/^<\/(?<name>[A-Za-z]+)/, ({ groups }) => `end of ${groups?.['name']}`],
+  [/^<ruby=(?<reading>[^>]*)>/i, ({ groups }) => `ruby, the reading is ${groups?.['reading']}`],
+  [/^<(?:color|colour|#)/i, () => 'start of color'],
+  [/^<br\s*\/?>/i, () => 'line break'],
+  [/^<(?<name>[A-Za-z]+)/, ({ groups }) => `start of ${groups?.['name']}`],
+  [/^%.*[diu]$/s, () => 'number'],
+  [/^%.*[fgGexXc]$/s, () => 'number'],
+  [/^%/, () => 'text'],
+  [/^\{\d/, () => 'value'],
+  [/^\{(?<name>[^{}:,]{1,40})/, ({ groups }) => `value: ${groups?.['name']}`],
+];
+
+/**
+ * Says in a few words what a placeholder or tag of a game stands for, as far as its form shows: `{name}` is "value: name", `%d` is
+ * "number", `<ruby=よみ>` has its reading.
+ */
+export function describePlaceholder(placeholder: string): string {
+  for (const [pattern, describe] of KINDS) {
+    const found = pattern.exec(placeholder);
+    if (found !== null) return describe(found);
+  }
+  return 'value';
+}

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { ProviderError } from '../../../../src/localization/translation/providers/provider-failure.ts';
+import { createBreaker } from '../../../../src/localization/translation/providers/breaker.ts';
+import {
+  FILTERED,
+  GOOD,
+  PASSING,
+  STOPPING,
+  TOO_LARGE,
+  WRAPPINGS,
+  failing,
+  failingFor,
+  startChatServer,
+} from '../../../support/chat-server.ts';
+import {
+  completion,
+  goodRows,
+  linesOf,
+  quickClock,
+  requestOf,
+  sendJson,
+  translate,
+  unit,
+  type Reply,
+} from '../../../support/provider-harness.ts';
+
+const lines = (count: number) => Array.from({ length: count }, (_, at) => unit(`k${at}`, `line ${at}`));
+const three = lines(3);
+const TRANSLATED = { k0: 'line 0*', k1: 'line 1*', k2: 'line 2*' };
+
+describe('the answers of providers as they come', () => {
+  it.each(Object.entries(WRAPPINGS))('are read in one request: %s', async (_what, reply) => {
+    const { provider, sizes } = await startChatServer(reply);
+    const { texts, outcome } = await translate(provider, requestOf(three));
+    expect(texts).toEqual(TRANSLATED);
+    expect(sizes()).toEqual([3]);
+    expect(outcome.usage).toMatchObject({ requests: 1, promptTokens: 100, answerTokens: 10 });
+  });
+
+  it.each<[string, (rows: ReturnType<typeof goodRows>) => unknown]>([
+    ['swapped rows', ({ u1, u2, u3 }) => ({ u1: u2, u2: u1, u3 })],
+    ['rows without their beginning', ({ u1, u2, u3 }) => ({ u1: { ...u1, s: '' }, u2: { t: u2!.t }, u3 })],
+    [
+      'a row that is there twice and differs',
+      ({ u1, u2, u3 }) =>
+        `${JSON.stringify({ u1, u3 })}${JSON.stringify({ u1: { ...u1, t: 'x' }, u2: { ...u2, s: 'x' } })}`,
+    ],
+    ['texts in place of rows', ({ u1, u2, u3 }) => ({ u1: u1!.t, u2: [u2!.t], u3 })],
+  ])('are strict on meaning: %s are asked for again', async (_what, spoil) => {
+    const { provider, sizes } = await startChatServer((call, response) => {
+      const rows = goodRows(call);
+      sendJson(response, completion(linesOf(call).length === 3 ? spoil(rows) : rows));
+    });
+    expect((await translate(provider, requestOf(three))).texts).toEqual(TRANSLATED);
+    expect(sizes()).toEqual([3, 2]);
+  });
+});
+
+describe('one line that a provider does not take', () => {
+  const twenty = lines(20);
+
+  it.each([
+    ...Object.entries(FILTERED).map(([what, answer]) => ['answer_refused', what, answer] as const),
+    ...Object.entries(TOO_LARGE).map(([what, answer]) => ['request_too_large', what, answer] as const),
+  ])('fails alone, and the others are translated: %s, %s', async (code, _what, answer) => {
+    const { provider, sizes } = await startChatServer(failingFor('line 7', answer));
+    const { texts, codes, outcome } = await translate(provider, requestOf(twenty));
+    expect(codes).toEqual({ k7: code });
+    expect(Object.keys(texts)).toHaveLength(19);
+    // The batch, its halves, theirs, and the five lines around the bad one alone.
+    expect(sizes()).toEqual([20, 10, 10, 5, 5, 1, 1, 1, 1, 1]);
+    expect(outcome.usage.requests).toBe(10);
+    expect(outcome.failures[0]).toMatchObject({ isFinal: true });
+  });
+
+  it('fails alone for a reason that nobody knows, once the provider has answered', async () => {
+    const answer = { status: 400, body: { error: { message: 'cannot process input 42' } } };
+    const { provider, sizes, behave } = await startChatServer(GOOD);
+    await translate(provider, requestOf(lines(1)));
+    behave(failingFor('line 7', answer));
+    const { codes } = await translate(provider, requestOf(twenty));
+    expect(codes).toEqual({ k7: 'request_refused' });
+    expect(sizes().slice(1)).toEqual([20, 10, 10, 5, 5, 1, 1, 1, 1, 1]);
+  });
+
+  it('is not asked for more often in one run, however often the run tries', async () => {
+    const { provider, sizes } = await startChatServer(failingFor('line 7', FILTERED['azure']!));
+    const counts = new Map<string, number>();
+    await translate(provider, requestOf(twenty, { counts }));
+    const before = sizes().length;
+    expect(counts.get('k7')).toBe(4);
+    await translate(provider, requestOf([twenty[7]!], { counts }));
+    expect(sizes().length).toBe(before + 1);
+  });
+});
+
+describe('trouble of the account', () => {
+  it.each(Object.entries(STOPPING))(
+    'stops at once and names what to do: %s',
+    async (_what, { code, says, ...answer }) => {
+      const { provider, calls } = await startChatServer(failing(answer), { limits: { batchUnits: 1 } });
+      const { outcome, codes } = await translate(provider, requestOf(three));
+      expect(codes).toEqual({ k0: code, k1: code, k2: code });
+      expect(outcome.failures[0]?.message).toContain(says);
+      // A server that refuses a request may have refused the format, or the name of a field.
+      expect(calls.length).toBeLessThanOrEqual(answer.status === 400 && code === 'provider_rejected' ? 3 : 1);
+      expect(outcome.usage.requests).toBe(calls.length);
+    },
+  );
+
+  it('is what everything refused from the beginning is, with the words of the provider', async () => {
+    const answer = { status: 400, body: { detail: [{ msg: 'tenant 7 is locked' }] } };
+    const { provider, calls, clock } = await startChatServer(failing(answer));
+    const { outcome, codes } = await translate(provider, requestOf(lines(34)));
+    expect(new Set(Object.values(codes))).toEqual(new Set(['provider_rejected']));
+    expect(outcome.failures[0]?.message).toContain('tenant 7 is locked; check url, model');
+    expect(calls.length).toBe(5);
+    expect(clock.slept.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('trouble that passes', () => {
+  it.each(Object.entries(PASSING))(
+    'is tried three times, and uses up no request of a unit: %s',
+    async (_what, { code, ...answer }) => {
+      const { provider, sizes, behave } = await startChatServer(failing(answer));
+      const counts = new Map<string, number>();
+      const { codes, outcome } = await translate(provider, requestOf(lines(34), { counts }));
+      expect(new Set(Object.values(codes))).toEqual(new Set([code]));
+      expect(sizes()).toEqual([20, 20, 20]);
+      expect(outcome.usage).toMatchObject({ requests: 3 });
+      expect(counts.size).toBe(0);
+      behave(GOOD);
+      const { texts } = await translate(provider, requestOf(lines(34), { counts }));
+      expect(Object.keys(texts)).toHaveLength(34);
+      // One small request finds out that it is over.
+      expect(sizes().slice(3)).toEqual([1, 19, 14]);
+    },
+  );
+
+  it('costs 5 requests for 34 texts when no answer can be used', async () => {
+    const { provider, sizes } = await startChatServer((_call, response) =>
+      sendJson(response, completion('Sorry!')),
+    );
+    const counts = new Map<string, number>();
+    const codes = new Set<string>();
+    for (let time = 0; time < 3; time += 1) {
+      const outcome = await provider.translateBatch(requestOf(lines(34), { counts }));
+      for (const { code } of outcome.failures) codes.add(code);
+    }
+    expect([...codes]).toEqual(['provider_unusable']);
+    expect(sizes()).toEqual([20, 14, 10, 1, 1]);
+  });
+
+  it('waits as long as the provider asks, and not longer than allowed', async () => {
+    const answer = { status: 503, body: {}, headers: { 'retry-after': '40' } };
+    const { provider, clock, calls } = await startChatServer(failing(answer));
+    await translate(provider, requestOf(three));
+    expect(clock.slept).toEqual([40_000, 40_000]);
+    await translate(provider, requestOf(three));
+    expect(clock.slept).toEqual([40_000, 40_000, 40_000]);
+    expect(calls.length).toBe(4);
+    const later = await startChatServer(failing({ ...answer, headers: { 'retry-after': '200' } }));
+    const { outcome } = await translate(later.provider, requestOf(three));
+    expect(outcome.failures.map(({ retryAfterMs }) => retryAfterMs)).toEqual([200_000, 200_000, 200_000]);
+    // Asked for until then, it answers without a request.
+    await translate(later.provider, requestOf(three));
+    expect([later.calls.length, later.clock.slept]).toEqual([1, []]);
+  });
+
+  it('is over for a run that begins, unless the provider asked to wait', async () => {
+    const { provider, clock, behave } = await startChatServer(failing({ status: 500, body: {} }));
+    await translate(provider, requestOf(three));
+    const before = clock.slept.length;
+    behave(GOOD);
+    provider.beginRun();
+    expect((await translate(provider, requestOf(three))).texts).toEqual(TRANSLATED);
+    expect(clock.slept.length).toBe(before);
+  });
+});
+
+describe('every request that is sent', () => {
+  it('counts, also those that only find out what the server accepts', async () => {
+    const reply: Reply = (call, response, request) => {
+      const refuses = call.body.response_format === undefined ? null : 'response_format is not supported';
+      if (refuses === null) GOOD(call, response, request);
+      else sendJson(response, { error: { message: refuses } }, 400);
+    };
+    const { provider, calls } = await startChatServer(reply);
+    const { outcome, texts } = await translate(provider, requestOf(three));
+    expect(texts).toEqual(TRANSLATED);
+    expect(calls.length).toBe(3);
+    expect(outcome.usage).toMatchObject({ requests: 3, promptTokens: 100 });
+  });
+
+  it('gets the field for the longest answer that the server names', async () => {
+    const { provider, calls } = await startChatServer((call, response, request) => {
+      if ('max_completion_tokens' in call.body) GOOD(call, response, request);
+      else
+        sendJson(
+          response,
+          { error: { message: "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead." } },
+          400,
+        );
+    });
+    expect((await translate(provider, requestOf(three))).texts).toEqual(TRANSLATED);
+    expect(calls.length).toBe(2);
+    expect(calls[1]?.body.response_format?.type).toBe('json_schema');
+  });
+});
+
+describe('the breaker of a provider', () => {
+  const { signal } = new AbortController();
+  const options = { most: 3, longestWaitMs: 60_000, random: () => 0 };
+  const trouble = new ProviderError('provider_error', 'x');
+
+  it('lets one request through to find out, and the others when that has succeeded', async () => {
+    const clock = quickClock();
+    const breaker = createBreaker({ ...options, clock });
+    for (let time = 0; time < 3; time += 1) (await breaker.admit(signal)).failed(trouble);
+    expect(breaker.isOpen()).toBe(true);
+    const probe = await breaker.admit(signal);
+    expect(probe.isProbe).toBe(true);
+    const others = [breaker.admit(signal), breaker.admit(signal)];
+    probe.worked();
+    expect((await Promise.all(others)).map(({ isProbe }) => isProbe)).toEqual([false, false]);
+    expect(breaker.isOpen()).toBe(false);
+  });
+
+  it('fails those that wait for a request that fails', async () => {
+    const breaker = createBreaker({ ...options, clock: quickClock() });
+    for (let time = 0; time < 3; time += 1) (await breaker.admit(signal)).failed(trouble);
+    const probe = await breaker.admit(signal);
+    const other = breaker.admit(signal);
+    probe.failed(trouble);
+    await expect(other).rejects.toMatchObject({ code: 'provider_error', retryAfterMs: 30_000 });
+  });
+
+  it('is not closed by an answer to a request from before, and goes on after one that says nothing', async () => {
+    const breaker = createBreaker({ ...options, clock: quickClock() });
+    const turns = await Promise.all([1, 2, 3, 4].map(() => breaker.admit(signal)));
+    for (const turn of turns.slice(0, 3)) turn.failed(trouble);
+    turns[3]?.worked();
+    expect(breaker.isOpen()).toBe(true);
+    (await breaker.admit(signal)).left();
+    expect((await breaker.admit(signal)).isProbe).toBe(true);
+  });
+});
