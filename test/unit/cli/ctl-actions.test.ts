@@ -72,7 +72,7 @@ describe('slipway ctl translations prompt', () => {
   async function promptOf(result: object) {
     const { run, daemon } = await ctlService();
     daemon.setReport('task.status', endedTask('succeeded', result));
-    daemon.setAnswer('/v1/control/translation-worker-run', { status: 202, body: AcceptedAnswer.example });
+    daemon.setAnswer('/v1/control/translation-worker-run', { status: 202, body: exampleOf(AcceptedAnswer) });
     return { ran: await run(['translations', 'prompt', 'tt_1', '--provider', 'main']), sent: posts(daemon) };
   }
 
