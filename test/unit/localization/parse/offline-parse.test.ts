@@ -2,6 +2,8 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
+import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
 import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
 import { parseFiles, runParse } from '../../../../src/localization/parse/offline/run-parse.ts';
@@ -9,6 +11,7 @@ import { listReleaseFiles } from '../../../../src/localization/parse/offline/rel
 import type { ContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { sampleTextAsset } from '../../../support/unity-samples.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -144,9 +147,9 @@ describe('the folder of a game', () => {
       parse: {
         sourceScript: 'japanese',
         rules: [
+          { destination: ['lang/*_en.properties', 'lang/*_ko.properties'], format: 'skip' },
           { destination: ['data/old/note.txt'], encoding: 'cp932' },
           { destination: ['data/tables/*.csv'], include: ['row[*].Text'] },
-          { destination: ['lang/*_en.properties', 'lang/*_ko.properties'], format: 'skip' },
           { destination: ['**/*.js'], format: 'skip' },
         ],
       },
@@ -178,7 +181,10 @@ describe('the folder of a game', () => {
 describe('suggested rules', () => {
   const suggest = async (files: Readonly<Record<string, string | Buffer>>): Promise<string> => {
     const folder = await temporaryDirectory();
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), content);
+    }
     const rules = join(await temporaryDirectory(), 'rules.yaml');
     await parse([folder, '--suggest', rules]);
     return await readFile(rules, 'utf8');
@@ -199,11 +205,83 @@ describe('suggested rules', () => {
       parse: {
         sourceScript: 'japanese',
         rules: [
-          { destination: ['old *1*.csv'], include, encoding: 'cp932' },
+          { destination: [String.raw`old \[\(1\)\].csv`], include, encoding: 'cp932' },
           { destination: ['*.csv'], include },
         ],
       },
     });
+  });
+
+  const parseOf = (text: string): unknown => (parseDocument(text).toJS() as { parse: unknown }).parse;
+
+  it('leave translations out: bundles, folders and columns of other languages', async () => {
+    const bundle = (text: string): Buffer =>
+      writeBundle([
+        {
+          name: 'CAB-1',
+          bytes: writeSerializedFile({
+            version: 22,
+            objects: [sampleTextAsset(1n, 'talk', `a,b\n1,${text}\n`)],
+          }),
+        },
+      ]);
+    const script = (text: string): string => `label start:\n    e "${text}"\n`;
+    expect(
+      parseOf(
+        await suggest({
+          'aa/tables-english(en)_all.bundle': bundle('Good morning to you.'),
+          'aa/tables-portuguese(brazil)(pt-br)_all.bundle': bundle('Bom dia para todos.'),
+          'game/a.rpy': script('Good morning to you.'),
+          'game/tl/bahasa/a.rpy': script('Selamat pagi, semua orang.'),
+          'text.csv': 'id,en,es\na,Good morning to you.,Buenos dias a todos.\n',
+        }),
+      ),
+    ).toEqual({
+      sourceScript: 'latin',
+      rules: [
+        {
+          destination: [String.raw`aa/*-portuguese\(brazil\)\(pt-br\)_all.bundle`, 'game/tl/bahasa/*.rpy'],
+          format: 'skip',
+        },
+        { destination: [String.raw`aa/*-english\(en\)_all.bundle`], include: ['m_Script#row[*].b'] },
+        { destination: ['*.csv'], include: ['row[*].en'] },
+      ],
+    });
+  });
+
+  it('keep files of all languages where none is known to be that of the game', async () => {
+    const files = Object.fromEntries(
+      ['de', 'es', 'fr'].map((code) => [`a_${code}.txt`, 'Bonjour a tous.\n']),
+    );
+    expect(parseOf(await suggest(files))).toEqual({ sourceScript: 'latin', rules: [] });
+  });
+
+  it('take the language of a game from formats that have its texts, and not from notes', async () => {
+    const system = JSON.stringify({ airship: {}, gameTitle: 'Selamat pagi', terms: { basic: ['Level'] } });
+    expect(
+      parseOf(await suggest({ 'data/System.json': system, 'img/notes.txt': 'あ\nい\nう\nえ\n' })),
+    ).toEqual({
+      sourceScript: 'latin',
+      rules: [{ destination: ['**/*.txt'], format: 'skip' }],
+    });
+  });
+
+  it('skip no other file of a folder than the one without an extension, and no file of a game for its folder', async () => {
+    const text = await suggest({
+      'game/LICENSE': 'You may copy this program.\n',
+      'game/a.rpy': 'label start:\n    "Good morning to you."\n',
+      'game/site-packages/x.json': '[{"text":"Development status is stable."}]',
+    });
+    expect(parseOf(text)).toEqual({
+      sourceScript: 'latin',
+      rules: [{ destination: ['game/LICENSE', '**/*.json'], format: 'skip' }],
+    });
+  });
+
+  it('name fields with stars and brackets in globs that match them', async () => {
+    const rows = [{ 'a**b': 'Good morning to you.', 'c[d': 'Good evening to all.', img: 'a.png' }];
+    const text = await suggest({ 'a.json': JSON.stringify(rows) });
+    expect(parseOf(text)).toMatchObject({ rules: [{ include: ['/*/a*b', '/*/c[d'] }] });
   });
 
   it('are refused before the parse where their file cannot be written, and an interrupted parse leaves none', async () => {
