@@ -104,6 +104,7 @@ async function game(): Promise<string> {
     'lang/menu_en.properties': 'a=Start\n',
     'lang/menu_ko.properties': 'a=시작\n',
     'notes.yaml': 'a: あ\n',
+    'picture.resS': Buffer.of(0x42, 0x89, 0xe3, 0x0d, 2),
   };
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
