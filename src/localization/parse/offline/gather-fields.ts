@@ -167,12 +167,19 @@ export function globText(text: string): string {
   return text.replaceAll(/[*?[\]{}\\!()|,]/g, String.raw`\$&`);
 }
 
-/** A field path with every index replaced. The names of fields stay, but for stars, which a glob of fields cannot have as such. */
+/**
+ * A field path with every index replaced, but that of a language in a table of I2 Localization. The names of fields stay, but for
+ * stars, which a glob of fields cannot have as such.
+ */
 function fieldGlob(path: string): string {
   return path
     .replaceAll(/\*+/g, '*')
-    .replaceAll(/\[('[^']*'|[^\]"]*)\]/g, (_match, index: string) =>
-      /[./#[\]]/.test(index) ? '[**]' : '[*]',
+    .replaceAll(
+      /(\bLanguages(?:_Touch)?)?\[('[^']*'|[^\]"]*)\]/g,
+      (match, languages: string | undefined, index: string) => {
+        if (languages !== undefined) return match;
+        return /[./#[\]]/.test(index) ? '[**]' : '[*]';
+      },
     )
     .replaceAll(/\/\d+(?=\/|$|#)/g, '/*');
 }

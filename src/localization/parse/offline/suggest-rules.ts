@@ -263,7 +263,9 @@ function ruleOf(
     return `${path} (${countIn(running, script)}): ${[...(samples.get(script) ?? [])].join(' | ')}`;
   });
   if (sorted.length > MAX_COMMENTS) comments.push(`and ${sorted.length - MAX_COMMENTS} more fields`);
-  const selects = texts.length < fields.size && texts.length <= MAX_GLOBS;
+  // Nobody but the reader of the rules knows which of the languages beside each other is the source.
+  const hasLanguages = texts.filter(([path]) => /\bLanguages(?:_Touch)?\[\d+\]$/.test(path)).length > 1;
+  const selects = (texts.length < fields.size || hasLanguages) && texts.length <= MAX_GLOBS;
   if (!selects) return null;
   return { rule: { destination: [glob], include: sorted.map(([path]) => path) }, comments };
 }

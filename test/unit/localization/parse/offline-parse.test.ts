@@ -2,8 +2,9 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
+import { list, object, text as textType } from '../../../../demo/game/unity/unity-type.ts';
 import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
-import { writeSerializedFile } from '../../../../demo/game/unity/write-serialized-file.ts';
+import { writeSerializedFile, type UnityObject } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
 import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
 import { parseFiles, runParse } from '../../../../src/localization/parse/offline/run-parse.ts';
@@ -11,7 +12,7 @@ import { listReleaseFiles } from '../../../../src/localization/parse/offline/rel
 import type { ContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
-import { sampleTextAsset } from '../../../support/unity-samples.ts';
+import { sampleBehaviour, sampleTextAsset } from '../../../support/unity-samples.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -179,6 +180,10 @@ describe('the folder of a game', () => {
   });
 });
 
+function bundleOf(object: UnityObject): Buffer {
+  return writeBundle([{ name: 'CAB-1', bytes: writeSerializedFile({ version: 22, objects: [object] }) }]);
+}
+
 describe('suggested rules', () => {
   const suggest = async (files: Readonly<Record<string, string | Buffer>>): Promise<string> => {
     const folder = await temporaryDirectory();
@@ -216,16 +221,7 @@ describe('suggested rules', () => {
   const parseOf = (text: string): unknown => (parseDocument(text).toJS() as { parse: unknown }).parse;
 
   it('leave translations out: bundles, folders and columns of other languages', async () => {
-    const bundle = (text: string): Buffer =>
-      writeBundle([
-        {
-          name: 'CAB-1',
-          bytes: writeSerializedFile({
-            version: 22,
-            objects: [sampleTextAsset(1n, 'talk', `a,b\n1,${text}\n`)],
-          }),
-        },
-      ]);
+    const bundle = (text: string): Buffer => bundleOf(sampleTextAsset(1n, 'talk', `a,b\n1,${text}\n`));
     const script = (text: string): string => `label start:\n    e "${text}"\n`;
     expect(
       parseOf(
@@ -283,6 +279,28 @@ describe('suggested rules', () => {
     const rows = [{ 'a**b': 'Good morning to you.', 'c[d': 'Good evening to all.', img: 'a.png' }];
     const text = await suggest({ 'a.json': JSON.stringify(rows) });
     expect(parseOf(text)).toMatchObject({ rules: [{ include: ['/*/a*b', '/*/c[d'] }] });
+  });
+
+  it('tell the languages in a table of I2 Localization apart', async () => {
+    const table = sampleBehaviour(
+      1n,
+      'I2Languages',
+      [
+        list('mTerms', object('TermData', 'data', [textType('Term'), list('Languages', textType('data'))])),
+        list('mLanguages', object('LanguageData', 'data', [textType('Name')])),
+      ],
+      {
+        mTerms: [
+          { Term: 'a', Languages: ['Good morning to you.', 'Guten Morgen euch allen.'] },
+          { Term: 'b', Languages: ['Good evening to you.', 'Guten Abend euch allen.'] },
+        ],
+        mLanguages: [{ Name: 'English' }, { Name: 'German' }],
+      },
+    );
+    const suggested = await suggest({ 'i2.bundle': bundleOf(table) });
+    expect(suggested).toContain(
+      '# mTerms[*].Languages[1] (2): Guten Morgen euch allen. | Guten Abend euch allen.',
+    );
   });
 
   it('are refused before the parse where their file cannot be written, and an interrupted parse leaves none', async () => {
