@@ -7,9 +7,9 @@ import { globText, SCRIPTS, type FieldCounts, type FileGroup } from './gather-fi
 /** Names that hold code, settings or notes of developers, whose lines are no texts for players. */
 const NO_TEXTS =
   /(?:^|\/)(?:\.[^/]+|README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CHANGELOG|METADATA|RECORD|WHEEL|INSTALLER|package(?:-lock)?\.json|tsconfig\.json)(?:\.\w+)?$|(?:^|\/)\.[^/]+\/|\.(?:js|mjs|ts|css|html?|gd|cs|lua|py|sh|bat|md|tscn|tres|import|uid|meta|cfg|config|ini|gradle|shader|gdshader|hlsl|glsl|svg|fnt|asmdef|sln|csproj|unityweb|log|tjs|pem|info|aspx|browser)$/i;
-/** Folders of programs and engines, in which no format holds texts for players. */
-const NO_TEXT_FOLDERS =
-  /(?:^|\/)(?:\.[^/]+|node_modules|(?:site|python)-packages|AddressablesLink|[^/]+_Data\/(?:Managed|Mono\w*|il2cpp_data))\/|\.webmanifest$/;
+/** Files and folders of programs and engines, in which no format holds texts for players. */
+const NO_TEXT_FILES =
+  /(?:^|\/)(?:\.[^/]+|node_modules|(?:site|python)-packages|AddressablesLink|[^/]+_Data\/(?:Managed|Mono\w*|il2cpp_data))\/|\.(?:asmdef|config|csproj|inputactions|shadergraph|svg|tmp|webmanifest)$/;
 /** Formats whose fields are lines: all of a file is text, or nothing. */
 const LINES: ReadonlySet<string> = new Set(['text', 'script']);
 /** Formats that name what players see, so that nothing must be chosen, and that show the language of a game. */
@@ -180,7 +180,7 @@ function totalsOf(
   sets: readonly LanguageSet[],
   isCounted: (counts: FieldCounts) => boolean,
 ): ReadonlyMap<Script, number> {
-  const counted = groups.filter(({ glob }) => !isCode(glob) && !NO_TEXT_FOLDERS.test(glob));
+  const counted = groups.filter(({ glob }) => !isCode(glob) && !NO_TEXT_FILES.test(glob));
   const fields = counted.map((group) => ({ group, languages: languagesOfFields(group.fields.keys()) }));
   // Variants of a file have the same texts, of which as many count in each script.
   const variants = new Set(sets.flat());
@@ -229,7 +229,7 @@ type FoundField = readonly [path: string, counts: FieldCounts];
 /** The fields with texts of the source language; `null` for a kind of files without any string. */
 function textsOf({ glob, fields }: FileGroup, script: Script): readonly FoundField[] | null {
   if (fields.size === 0) return null;
-  if (NO_TEXT_FOLDERS.test(glob)) return [];
+  if (NO_TEXT_FILES.test(glob)) return [];
   const all = [...fields];
   if (isCode(glob) && all.every(([, { format }]) => format === 'text')) return [];
   const found = all.filter(([, counts]) => {

@@ -268,10 +268,11 @@ describe('suggested rules', () => {
       'game/LICENSE': 'You may copy this program.\n',
       'game/a.rpy': 'label start:\n    "Good morning to you."\n',
       'game/site-packages/x.json': '[{"text":"Development status is stable."}]',
+      'game/icon.svg': '<svg><title>Good morning to you.</title></svg>',
     });
     expect(parseOf(text)).toEqual({
       sourceScript: 'latin',
-      rules: [{ destination: ['game/LICENSE', '**/*.json'], format: 'skip' }],
+      rules: [{ destination: ['**/*.svg', 'game/LICENSE', '**/*.json'], format: 'skip' }],
     });
   });
 
