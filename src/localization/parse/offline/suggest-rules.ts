@@ -9,7 +9,7 @@ const NO_TEXTS =
   /(?:^|\/)(?:\.[^/]+|README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CHANGELOG|METADATA|RECORD|WHEEL|INSTALLER|package(?:-lock)?\.json|tsconfig\.json)(?:\.\w+)?$|(?:^|\/)\.[^/]+\/|\.(?:js|mjs|ts|css|html?|gd|cs|lua|py|sh|bat|md|tscn|tres|import|uid|meta|cfg|config|ini|gradle|shader|gdshader|hlsl|glsl|svg|fnt|asmdef|sln|csproj|unityweb|log|tjs|pem|info|aspx|browser)$/i;
 /** Files and folders of programs and engines, in which no format holds texts for players. */
 const NO_TEXT_FILES =
-  /(?:^|\/)(?:\.[^/]+|node_modules|(?:site|python)-packages|AddressablesLink|[^/]+_Data\/(?:Managed|Mono\w*|il2cpp_data))\/|\.(?:asmdef|config|csproj|inputactions|shadergraph|svg|tmp|webmanifest)$/;
+  /(?:^|\/)(?:\.[^/]+|node_modules|(?:site|python)-packages|AddressablesLink|Managed|Mono|MonoBleedingEdge|il2cpp_data)\/|\.(?:asmdef|config|csproj|inputactions|shadergraph|svg|tmp|webmanifest)$/;
 /** Formats whose fields are lines: all of a file is text, or nothing. */
 const LINES: ReadonlySet<string> = new Set(['text', 'script']);
 /** Formats that name what players see, so that nothing must be chosen, and that show the language of a game. */
@@ -104,6 +104,7 @@ function fileOf(rules: readonly SuggestedRule[], script: Script): string {
 }
 
 function encodingRules({ glob, encodings }: FileGroup, own: SuggestedRule | null): readonly SuggestedRule[] {
+  if (NO_TEXT_FILES.test(glob) || isCode(glob)) return [];
   // The first rule that matches counts, so the one with the encoding names the fields too.
   return [...encodings].map(([encoding, files]) => ({
     rule: {

@@ -268,6 +268,7 @@ describe('suggested rules', () => {
       'game/LICENSE': 'You may copy this program.\n',
       'game/a.rpy': 'label start:\n    "Good morning to you."\n',
       'game/site-packages/x.json': '[{"text":"Development status is stable."}]',
+      'game/Mono/browscap.ini': Buffer.from('product=Good morning\u00AE\n', 'latin1'),
       'game/icon.svg': '<svg><title>Good morning to you.</title></svg>',
     });
     expect(parseOf(text)).toEqual({
