@@ -38,8 +38,8 @@ ${keyTable(parseRuleSchema)}
 ## \`parse.rules[].script\`
 
 The patterns of a file with the format \`script\`. They are regular expressions of
-[RE2](https://github.com/google/re2/wiki/Syntax): without lookahead and references to groups, and in time that grows with the
-text only. Other formats of scripts have patterns of their own.
+[RE2](https://github.com/google/re2/wiki/Syntax): without lookahead and references to groups, and a search takes time in
+proportion to its line. Other formats of scripts have patterns of their own.
 
 ${keyTable(scriptSchema)}
 

@@ -6,6 +6,7 @@ import { isSerializedHead } from './unity/serialized-header.ts';
 /** Formats that hold text and are known by name only: no reader opens them. */
 export const NAMED_FORMATS = {
   xlsx: 'Excel workbook',
+  office: 'office document',
   yaml: 'YAML',
   messagepack: 'MessagePack',
   mo: 'compiled gettext catalog',
@@ -144,8 +145,12 @@ const EXTENSIONS = new Map<string, SniffedFormat>([
 
 /** Marshal of Ruby, version 4.8. Its two bytes are no signature, so the names of RPG Maker decide. */
 const RUBY_MARSHAL = { bytes: Buffer.of(4, 8), name: /\.rvdata2?$|\.rxdata$/i };
-/** What the archive of a workbook begins with, and the names of workbooks. */
-const WORKBOOK = { entry: /^(?:\[Content_Types\]\.xml|_rels\/|xl\/|docProps\/)/, name: /\.xls[xm]$/i };
+/** What the archive of an office document begins with, and the names of such documents. */
+const OFFICE = {
+  entry: /^(?:\[Content_Types\]\.xml|_rels\/|xl\/|word\/|ppt\/|docProps\/|mimetype)/,
+  workbook: /\.xls[xm]$/i,
+  other: /\.(?:doc[xm]|ppt[xm]|od[pst])$/i,
+};
 const ZIP_NAME_AT = 30;
 /** The data of RPG Maker MV and MZ: names of files, and how each begins. */
 const RPG_MAKER = [
@@ -168,7 +173,8 @@ export function sniffFormat(head: Uint8Array, name: string): SniffedFormat {
   const mark = TEXT_MARKS.find((each) => each.equals(start.subarray(0, each.length)));
   const text = textOf(start, mark);
   // Some signatures of pictures and sound are letters, with which a text can begin as well.
-  if (known?.format === 'zip' && isWorkbook(start, name)) return 'xlsx';
+  const office = known?.format === 'zip' ? officeFormat(start, name) : null;
+  if (office !== null) return office;
   if (known !== undefined && (known.format !== 'binary' || text === null)) return known.format;
   if (RUBY_MARSHAL.name.test(name) && start.subarray(0, 2).equals(RUBY_MARSHAL.bytes)) return 'ruby-marshal';
   if (isSerializedHead(start)) return 'serialized';
@@ -204,10 +210,11 @@ export function formatHint(name: string): string {
   return RPG_MAKER.some((each) => each.name.test(name)) ? `rpg-maker${extensions}` : extensions;
 }
 
-function isWorkbook(start: Buffer, name: string): boolean {
-  return (
-    WORKBOOK.name.test(name) && WORKBOOK.entry.test(start.toString('latin1', ZIP_NAME_AT, ZIP_NAME_AT + 32))
-  );
+/** The format of an archive that is an office document. */
+function officeFormat(start: Buffer, name: string): 'xlsx' | 'office' | null {
+  if (!OFFICE.entry.test(start.toString('latin1', ZIP_NAME_AT, ZIP_NAME_AT + 32))) return null;
+  if (OFFICE.workbook.test(name)) return 'xlsx';
+  return OFFICE.other.test(name) ? 'office' : null;
 }
 
 /** The start of a text in UTF-8, or in UTF-16 with a byte order mark; `null` if it is not such a text. */

@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,edges,bundles,scale,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,text-formats,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,edges,bundles,scale,operator,image] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -19,6 +19,7 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   'parse-release': async () => await import('./parse-release.ts'),
   'parse-index': async () => await import('./parse-index.ts'),
   parse: async () => await import('./parse.ts'),
+  'text-formats': async () => await import('./text-formats.ts'),
   'unity-patch': async () => await import('./unity-patch.ts'),
   localized: async () => await import('./localized.ts'),
   translate: async () => await import('./translate.ts'),

@@ -63,6 +63,8 @@ label start: # 注釈
 screen s():
     text "画面"
     textbutton _("開始") action Start()
+        text_color "白"
+        style_prefix "様式"
 translate japanese strings:
     old "元"
     new "新"

@@ -38,7 +38,12 @@ export interface Collected {
   readonly dropped: number;
   /** Texts that are not among those that the format of the file selects. */
   readonly unselected?: number;
+  /** Texts that are left out because their paths have more than {@link MAX_PATH} characters. */
+  readonly overlong: number;
 }
+
+/** UTF-16 code units of a path. One name can be in the paths of a million texts, so a long one would multiply. */
+export const MAX_PATH = 16 * 1024;
 
 interface Step {
   /** The field that leads here; `null` for an element. */
@@ -153,18 +158,26 @@ export class TextCollector implements ValueVisitor {
 
   finish(): Collected {
     const { syntax } = this.#options;
-    const texts = this.#pending.map((pending): CollectedText => ({
-      fieldPath: childPath(syntax, pending.place, pathOf(pending.place, syntax), pending),
-      keyPath: childPath(syntax, pending.place, keyPathOf(pending.place, syntax), pending),
-      fieldName: pending.name ?? '',
-      value: pending.value,
-      start: pending.start,
-      end: pending.end,
-      speaker: nearest(pending.place, 'speaker'),
-      scene: nearest(pending.place, 'scene'),
-      siblingOf: this.#siblings.size === 0 ? noSibling : (field) => siblingOf(pending.place, field),
-    }));
-    return { texts, dropped: this.#dropped };
+    const texts: CollectedText[] = [];
+    for (const { place, name, index, elementName, value, start, end } of this.#pending) {
+      const step = { name, index, elementName };
+      const fieldPath = childPath(syntax, place, pathOf(place, syntax), step);
+      const keyPath = childPath(syntax, place, keyPathOf(place, syntax), step);
+      // Texts share the memory of the names on their paths until a path is looked into, so a long one is left out before.
+      if (Math.max(fieldPath.length, keyPath.length) > MAX_PATH) continue;
+      texts.push({
+        fieldPath,
+        keyPath,
+        fieldName: name ?? '',
+        value,
+        start,
+        end,
+        speaker: nearest(place, 'speaker'),
+        scene: nearest(place, 'scene'),
+        siblingOf: this.#siblings.size === 0 ? noSibling : (field) => siblingOf(place, field),
+      });
+    }
+    return { texts, dropped: this.#dropped, overlong: this.#pending.length - texts.length };
   }
 
   #enter(isArray: boolean): void {

@@ -10,19 +10,23 @@ const DIGEST_BYTES = 8;
 const CONTEXT_END = '\u0004';
 
 const KEYWORD = /^(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d{1,3})\])?[ \t]*(?=")/;
+/** The mark of a translation that a person must check first. */
+const FUZZY = /^#,(?:.*[\s,])?fuzzy\b/;
 const LINE_END = /\r\n|\n|\r/y;
 
 interface Message {
   context: FoundText | null;
   id: FoundText | null;
   plural: FoundText | null;
+  isFuzzy: boolean;
   readonly strings: { readonly form: number | null; readonly text: FoundText }[];
 }
 
 /**
  * Reads a catalog of gettext: the field `message`, an array of objects. The texts are those of `msgstr` (`msgstr`, or
  * `msgstr[0]` and so on). Where one is empty, its text is that of `msgid`, which a game shows then, at the place of the
- * `msgstr`. Messages are identified by their context and `msgid`. The header, obsolete messages and comments are left out.
+ * `msgstr`. Messages are identified by their context and `msgid`. The header, obsolete messages and comments are left out, and so
+ * are messages that are marked as fuzzy, because gettext leaves them out of a compiled catalog.
  * Source: GNU gettext manual, "The Format of PO Files".
  *
  * @throws FormatError `po_invalid`, `container_limit_exceeded`
@@ -39,7 +43,8 @@ export function readPo(decoded: DecodedText, target: ReadTarget): void {
         `the catalog has more than ${limits.elements} messages`,
       );
     }
-    if (message.id === null || (message.id.value === '' && message.context === null)) visitor.other();
+    const isHeader = message.id?.value === '' && message.context === null;
+    if (message.id === null || isHeader || message.isFuzzy) visitor.other();
     else reportMessage(message, message.id, index, target);
     index += 1;
   }
@@ -72,10 +77,12 @@ function keyOf({ context }: Message, id: string): string {
 function* messagesOf(decoded: DecodedText): Generator<Message> {
   const { text } = decoded;
   let message = newMessage();
+  let isFuzzy = false;
   for (let position = 0; position < text.length;) {
     const lineEnd = endOfLine(text, position);
     const start = behindBlanks(text, position);
     if (start === lineEnd || text.charAt(start) === '#') {
+      if (FUZZY.test(text.slice(start, lineEnd))) isFuzzy = true;
       position = behindLineEnd(text, lineEnd);
       continue;
     }
@@ -92,6 +99,9 @@ function* messagesOf(decoded: DecodedText): Generator<Message> {
       yield message;
       message = newMessage();
     }
+    // The comments of a message stand in front of it.
+    if (message.id === null && message.context === null) message.isFuzzy = isFuzzy;
+    isFuzzy = false;
     const found = literals.text;
     if (keyword === 'msgctxt') message.context = found;
     else if (keyword === 'msgid') message.id = found;
@@ -103,7 +113,7 @@ function* messagesOf(decoded: DecodedText): Generator<Message> {
 }
 
 function newMessage(): Message {
-  return { context: null, id: null, plural: null, strings: [] };
+  return { context: null, id: null, plural: null, isFuzzy: false, strings: [] };
 }
 
 /** The string of one literal, or of several in lines that follow each other. `null` when something else is in their lines. */

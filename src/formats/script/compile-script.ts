@@ -67,8 +67,9 @@ export class ScriptPatternError extends Error {
 }
 
 /**
- * Prepares the patterns of a script. They are regular expressions of RE2, which take time in proportion to the text, whatever
- * the pattern is: upstream chooses the text.
+ * Prepares the patterns of a script. They are regular expressions of RE2: a search takes time in proportion to its line,
+ * whatever the pattern is, because upstream chooses the text. Many searches in one line that each look ahead to its end take the
+ * product, which only the time limit of a container ends.
  *
  * @throws ScriptPatternError
  */

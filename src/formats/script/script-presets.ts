@@ -42,6 +42,10 @@ const RENPY_STATEMENTS =
   '(?:scene|show|hide|play|queue|stop|voice|image|init|call|jump|return|with|pause|menu|if|elif|else|while|for|pass|import|from|use|add|window|translate|old|key|action|font|background|style_prefix|style|imagebutton|idle|hover|foreground|auto|properties)';
 const UNDERSCORED = [{ match: String.raw`\b_p?\(\s*${QUOTED}` }, { match: String.raw`\b_p?\(\s*${SINGLE}` }];
 
+const SCREEN_TEXTS = [QUOTED, SINGLE].map((quoted) => ({
+  match: String.raw`^\s*(?:text|textbutton|label|tooltip)\s+${quoted}`,
+}));
+
 /**
  * Ren'Py: dialogue, narration, choices of menus, names of characters, texts of screens, and the new texts of translations.
  * Texts of Python code are left out, but those in `_("...")`. Source: the Ren'Py documentation, "The Ren'Py Language".
@@ -51,6 +55,11 @@ const RENPY: ScriptSource = {
   sections: [
     { begin: String.raw`^\s*(?:init\b.*\s)?python\b.*:\s*(?:#.*)?$`, patterns: UNDERSCORED },
     { begin: String.raw`^\s*(?:style|transform)\b.*:\s*(?:#.*)?$` },
+    // A property of a screen looks like a line that someone says: `text_color "#fff"`.
+    {
+      begin: String.raw`^\s*screen\s.*:\s*(?:#.*)?$`,
+      patterns: [{ match: String.raw`^\s*#` }, ...UNDERSCORED, ...SCREEN_TEXTS],
+    },
     {
       begin: String.raw`^\s*(?:(?<speaker>${RENPY_NAME})\s+)?"""\s*(?<text>[^"\s](?:[^"]*[^"\s])?)?\s*$`,
       end: '"""',
@@ -64,7 +73,6 @@ const RENPY: ScriptSource = {
     { match: String.raw`^\s*(?:define|default)\s.*\bCharacter\(\s*_?\(?\s*${SINGLE}` },
     ...UNDERSCORED,
     { match: String.raw`^\s*(?:new|extend)\s+${QUOTED}` },
-    { match: String.raw`^\s*(?:text|textbutton|label|tooltip)\s+${QUOTED}` },
     { match: String.raw`^\s*(?:\$|define\b|default\b|${RENPY_STATEMENTS}\b)` },
     { match: String.raw`^\s*(?:(?<speaker>${RENPY_NAME})\s+)?"""(?<text>[^"]+)"""` },
     { match: String.raw`^\s*"(?<name>(?:[^"\\]|\\.)*)"\s+${QUOTED}${RENPY_TAIL}` },

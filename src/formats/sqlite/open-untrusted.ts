@@ -3,11 +3,11 @@ import { pathToFileURL } from 'node:url';
 import { FormatError } from '../format-error.ts';
 
 /** Statements on an untrusted database may only read tables, ask for the layout and measure values. */
-const ALLOWED_PRAGMAS = new Set(['encoding', 'page_count', 'table_xinfo']);
+const ALLOWED_PRAGMAS = new Set(['encoding', 'foreign_key_list', 'page_count', 'table_xinfo']);
 const ALLOWED_FUNCTIONS = new Set(['typeof', 'octet_length']);
 
-/** A copy that is changed is checked, and its foreign keys are read. */
-const COPY_PRAGMAS = new Set(['foreign_key_list', 'integrity_check']);
+/** A copy that is changed is checked. */
+const COPY_PRAGMAS = new Set(['integrity_check']);
 /** Characters of the SQL of a table; SQLite's own default. */
 const SQL_LENGTH = 1_000_000;
 

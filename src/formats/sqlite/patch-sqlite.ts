@@ -7,7 +7,7 @@ import { numberedVisitor, READ_LIMITS, type ReadLimits } from '../value-visitor.
 import { prepareHeader, restoreHeader } from './file-header.ts';
 import { openUntrustedCopy, sqliteError } from './open-untrusted.ts';
 import type { Cell } from './row-query.ts';
-import { listTables, quoteName, tablesWithTriggers } from './table-layout.ts';
+import { columnKey, quoteName, relatedColumns, tablesWithTriggers } from './table-layout.ts';
 import { textDecoder, visitSqlite, type CellAddress } from './visit-sqlite.ts';
 
 interface CellEdit {
@@ -108,19 +108,6 @@ function checkSchema(database: DatabaseSync, cells: readonly CellEdit[]): void {
   }
 }
 
-function relatedColumns(database: DatabaseSync): ReadonlySet<string> {
-  const related = new Set<string>();
-  for (const name of listTables(database).tables) {
-    const keys = database.prepare(`PRAGMA main.foreign_key_list(${quoteName(name)})`).all();
-    for (const { from, table, to } of keys) {
-      related.add(columnKey(name, String(from)));
-      // Without a column it refers to the primary key, which is never changed, or to a row id.
-      if (to !== null) related.add(columnKey(String(table), String(to)));
-    }
-  }
-  return related;
-}
-
 /** A damaged database can use a page twice, so that a change of one row changes another one. */
 function checkIntegrity(database: DatabaseSync): void {
   const [finding] = Object.values(database.prepare('PRAGMA main.integrity_check(1)').get() ?? {});
@@ -203,9 +190,4 @@ function attempt<Result>({ edit }: EditPlace, run: () => Result): Result {
       `the database does not allow the change: ${error.message}`,
     );
   }
-}
-
-function columnKey(table: string, column: string): string {
-  // Names of SQLite have no case.
-  return JSON.stringify([table, column]).toLowerCase();
 }

@@ -49,6 +49,25 @@ export function tablesWithTriggers(database: DatabaseSync): ReadonlySet<string> 
   return new Set(rows.map((row) => String(row['tbl_name']).toLowerCase()));
 }
 
+/** The columns of foreign keys, and those that they refer to, as {@link columnKey}. A change of one would need changes of other rows. */
+export function relatedColumns(database: DatabaseSync): ReadonlySet<string> {
+  const related = new Set<string>();
+  for (const name of listTables(database).tables) {
+    const keys = database.prepare(`PRAGMA main.foreign_key_list(${quoteName(name)})`).all();
+    for (const { from, table, to } of keys) {
+      related.add(columnKey(name, String(from)));
+      // Without a column it refers to the primary key, which is never changed, or to a row id.
+      if (to !== null) related.add(columnKey(String(table), String(to)));
+    }
+  }
+  return related;
+}
+
+export function columnKey(table: string, column: string): string {
+  // Names of SQLite have no case.
+  return JSON.stringify([table, column]).toLowerCase();
+}
+
 /** Finds out how to read a table. @throws FormatError `sqlite_invalid`, `container_limit_exceeded`; Error from SQLite */
 export function readLayout(database: DatabaseSync, name: string): TableLayout {
   const all = database

@@ -8,8 +8,10 @@ import { FormatError } from '../format-error.ts';
 import { openUntrusted, sqliteError } from './open-untrusted.ts';
 import { rowName, cellsOf, rowQuery, type Cell } from './row-query.ts';
 import {
+  columnKey,
   listTables,
   readLayout,
+  relatedColumns,
   tablesWithTriggers,
   type SkippedKind,
   type TableLayout,
@@ -27,8 +29,11 @@ export interface SqliteOptions {
    * each column.
    */
   readonly readsBlob?: (table: string, column: string) => boolean;
-  /** Whether a table with triggers is a part error `not_writable`, because none of its texts could be replaced. */
-  readonly refusesTriggers?: boolean;
+  /**
+   * Tells what cannot be replaced: a table with triggers is a part error `not_writable`, and a text of a key or of a foreign key
+   * is handed over here and visited as a label.
+   */
+  readonly onKeyText?: (text: string) => void;
   /** Receives, directly before each `text()` and `bytes()`, the address of the value, for write-back. */
   readonly onCell?: (address: CellAddress) => void;
 }
@@ -45,6 +50,8 @@ interface Walk {
   readonly visitor: ValueVisitor;
   readonly options: SqliteOptions;
   readonly decode: (bytes: Buffer) => string;
+  /** Columns of foreign keys; see {@link SqliteOptions.onKeyText}. */
+  readonly related: ReadonlySet<string>;
   /** Bytes of texts and BLOBs that may still be read. */
   budget: number;
 }
@@ -71,11 +78,13 @@ export function visitSqlite(path: string, visitor: ValueVisitor, options: Sqlite
       return [listTables(database), String(pragma(database, 'encoding'))] as const;
     });
     const budget = options.limits.ratio * statSync(path).size;
-    const walk: Walk = { database, visitor, options, decode: textDecoder(encoding), budget };
+    const [refused, related] =
+      options.onKeyText === undefined
+        ? [new Set<string>(), new Set<string>()]
+        : attempt(() => [tablesWithTriggers(database), relatedColumns(database)] as const);
+    const walk: Walk = { database, visitor, options, decode: textDecoder(encoding), related, budget };
     for (const { name, kind } of names.skipped) options.onSkipped?.(name, kind);
     visitor.beginObject();
-    const refused =
-      options.refusesTriggers === true ? attempt(() => tablesWithTriggers(database)) : new Set<string>();
     for (const name of names.tables) {
       if (!refused.has(name.toLowerCase())) visitTable(walk, name);
       else options.reportPartError(new FormatError('not_writable', 'the table has triggers'), name);
@@ -185,11 +194,18 @@ function visitCell(walk: Walk, { type, value }: Cell, path: string, address: Cel
     const text = attemptPart(walk, path, () => walk.decode(bytes));
     if (text === null) {
       visitor.other();
-      return;
+    } else if (options.onKeyText !== undefined && isKey(walk, address)) {
+      options.onKeyText(text);
+      visitor.label(text);
+    } else {
+      options.onCell?.(address);
+      visitor.text(text, 0, 0);
     }
-    options.onCell?.(address);
-    visitor.text(text, 0, 0);
   }
+}
+
+function isKey({ related }: Walk, { layout, column }: CellAddress): boolean {
+  return layout.keys.includes(column) || related.has(columnKey(layout.name, column));
 }
 
 /** The bytes of a text or BLOB, which the query leaves out beyond the limit. */

@@ -21,7 +21,6 @@ msgctxt "menu"
 msgid "Open"
 msgstr ""
 
-#, fuzzy
 msgid ""
 "line 1\n"
 "\"line\" 2"
@@ -33,6 +32,16 @@ msgid "%d file"
 msgid_plural "%d files"
 msgstr[0] "%d個"
 msgstr[1] ""
+
+#. note
+#, c-format, fuzzy
+#| msgid "Quit"
+msgid "Leave"
+msgstr "終了"
+
+#: fuzzy
+msgid "Back"
+msgstr "戻る"
 #~ msgid "old"
 #~ msgstr "古い"
 `;
@@ -42,6 +51,8 @@ const TEXTS = new Map([
   ['message[3].msgstr', '一行目\n二行目\t\\'],
   ['message[4]["msgstr[0]"]', '%d個'],
   ['message[4]["msgstr[1]"]', '%d files'],
+  // Message 5 is marked as fuzzy.
+  ['message[6].msgstr', '戻る'],
 ]);
 
 const textsOf = (value: string | Uint8Array): ReadonlyMap<string, string> =>
@@ -63,7 +74,7 @@ describe('readPo', () => {
       .filter((event) => event.startsWith('@'))
       .map((event) => JSON.parse(event.slice(1)) as string);
     expect(keys.slice(0, 4)).toEqual(['Hello', 'menu\u0004Open', 'line 1\n"line" 2', '%d file']);
-    expect(keys[4]).toMatch(/^長{200}…[0-9a-f]{16}$/);
+    expect(keys.at(-1)).toMatch(/^長{200}…[0-9a-f]{16}$/);
   });
 
   it.each([

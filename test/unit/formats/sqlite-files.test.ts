@@ -503,6 +503,22 @@ describe('patchSqlite', () => {
     expect(patchErrorOf(() => patchSqlite(path, [refused]))).toEqual({ code, fieldPath: refused.fieldPath });
   });
 
+  it('names at reading what cannot be replaced: tables with triggers, and texts of keys', () => {
+    const refused: string[] = [];
+    const parts: unknown[] = [];
+    const texts = textsByPath(DOTTED_SYNTAX, (visitor) => {
+      visitSqlite(original('plain'), visitor, {
+        limits: READ_LIMITS,
+        reportPartError: (error, path) => parts.push([error.code, path]),
+        onKeyText: (text) => refused.push(text),
+      });
+    });
+    expect(parts).toEqual([['not_writable', 'fired']]);
+    expect(refused).toEqual(["a'b#", "a'b#", '1', "a'b#", 'c', 'き', 'き']);
+    const readable = [...textsOf(original('plain'))].filter(([, text]) => !refused.includes(text));
+    expect([...texts]).toEqual(readable.filter(([path]) => !path.startsWith('fired')));
+  });
+
   it('reads back exactly, whatever is edited', () => {
     const writable = (path: string): boolean => /^line\[\d+\]\.|\["te|note$/.test(path);
     for (let seed = 1; seed <= 20; seed += 1) {

@@ -2,7 +2,7 @@ import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
 import { joinPieces, type OutputPiece } from '../../../formats/patch/output-pieces.ts';
 import { PatchError } from '../../../formats/patch/patch-error.ts';
 import type { PatchEntry } from '../../../formats/zip/patch-zip.ts';
-import { nestedEntry } from '../../parse/container/container-run.ts';
+import { COMPRESSED_ENTRY, nestedEntry } from '../../parse/container/container-run.ts';
 import { containerKind, openContainer } from './open-container.ts';
 import { passwordOf, pathOf, type Passwords } from './part-reader.ts';
 import type { PartPlace } from './release-files.ts';
@@ -38,7 +38,8 @@ export function* changedEntries(
     const old = byName.get(entry.name);
     if (old === undefined || old.fingerprint() === entry.fingerprint()) continue;
     const inner = innerPlace(place, entry.name);
-    yield { path: pathOf(inner.destination, inner.entry), ...inner };
+    // No catalog names the file in a compressed file without a name of its own.
+    if (entry.name !== COMPRESSED_ENTRY) yield { path: pathOf(inner.destination, inner.entry), ...inner };
     const password = passwordOf(passwords, place.destination, place.entry, entry.name) ?? undefined;
     const content = bytesSource(entry.read(password));
     if (containerKind(content, entry.name) === null) continue;

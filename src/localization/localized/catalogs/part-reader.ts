@@ -1,7 +1,7 @@
 import { bytesSource, type ByteSource } from '../../../formats/byte-source.ts';
 import { isBundledCatalog } from '../../../formats/catalogs/bundle-plugins.ts';
 import type { SniffedFormat } from '../../../formats/sniff.ts';
-import { MAX_DEPTH, nestedEntry } from '../../parse/container/container-run.ts';
+import { COMPRESSED_ENTRY, MAX_DEPTH, nestedEntry } from '../../parse/container/container-run.ts';
 import type { RuleLookup } from '../../parse/rules/compile-rules.ts';
 import { containerKind, formatOf, openContainer, readableOrNull } from './open-container.ts';
 import { openReleaseFile, type PartPlace } from './release-files.ts';
@@ -28,6 +28,7 @@ const NO_CATALOGS: ReadonlySet<SniffedFormat> = new Set([
   'serialized',
   'zip',
   'xlsx',
+  'office',
   'sqlite',
   'gzip',
   'binary',
@@ -59,17 +60,17 @@ export function* catalogParts(
   ): Generator<CatalogPart> {
     const place = { path: pathOf(destination, entry), destination, entries };
     const kind = containerKind(source, place.path);
-    if (kind === null) {
-      const isCandidate = !NO_CATALOGS.has(formatOf(source, place.path)) || filter.isCatalogName(place.path);
-      if (isCandidate && source.size <= MAX_CATALOG_BYTES) {
-        yield { ...place, read: () => source.read(0, source.size) };
-      }
-      return;
-    }
     // Other bundles can begin with the word too.
     if (kind === 'bundle' && source.size > MAX_CATALOG_BYTES) return;
     const container =
-      entries.length < MAX_DEPTH ? readableOrNull(() => openContainer(source, place.path)) : null;
+      kind === null || entries.length >= MAX_DEPTH
+        ? null
+        : readableOrNull(() => openContainer(source, place.path));
+    // Other bytes can look like a compressed file.
+    if (kind === null || (kind === 'zlib' && container === null)) {
+      yield* plainPart(source, place, filter);
+      return;
+    }
     if (container === null && kind === 'bundle')
       yield { ...place, read: () => Buffer.alloc(0), isClosed: true };
     for (const found of container?.entries ?? []) {
@@ -79,7 +80,7 @@ export function* catalogParts(
         destination,
         entries: [...entries, found.name],
       };
-      onFile(innerPlace);
+      if (found.name !== COMPRESSED_ENTRY) onFile(innerPlace);
       const read = (): Buffer =>
         found.read(passwordOf(filter.passwords, destination, entry, found.name) ?? undefined);
       if (found.size > MAX_CATALOG_BYTES) continue;
@@ -93,6 +94,13 @@ export function* catalogParts(
   };
   onFile({ path: destination, destination, entries: [] });
   yield* walk(file.source, null, []);
+}
+
+/** A file without other files in it, where it can be a catalog. */
+function* plainPart(source: ByteSource, place: PartPlace, filter: PartFilter): Generator<CatalogPart> {
+  const isCandidate = !NO_CATALOGS.has(formatOf(source, place.path)) || filter.isCatalogName(place.path);
+  if (!isCandidate || source.size > MAX_CATALOG_BYTES) return;
+  yield { ...place, read: () => source.read(0, source.size) };
 }
 
 export function pathOf(destination: string, entry: string | null): string {

@@ -1,9 +1,11 @@
+import { countText } from '../../../domain/count-text.ts';
 import { bytesSource } from '../../../formats/byte-source.ts';
 import { FormatError } from '../../../formats/format-error.ts';
 import { sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
 import type { RuleFormat } from '../rules/parse-config.ts';
-import { collectText, decodedValue, isTextFormat, type TextFormat } from './collect-text.ts';
+import { collectText } from './collect-text.ts';
+import { decodedValue, isTextFormat, type TextFormat } from './text-formats.ts';
 import { gameTexts } from './known-fields.ts';
 import {
   fieldFileName,
@@ -13,8 +15,8 @@ import {
   type ContainerRun,
   type Part,
 } from './container-run.ts';
-import { type PartLocation, MAX_PATH, repeatedKey, uniqueTexts } from './parsed-container.ts';
-import type { Collected, CollectedText } from '../../../formats/collect/text-collector.ts';
+import { type PartLocation, repeatedKey, uniqueTexts } from './parsed-container.ts';
+import { MAX_PATH, type Collected, type CollectedText } from '../../../formats/collect/text-collector.ts';
 
 export interface TextOrigin {
   readonly run: ContainerRun;
@@ -51,6 +53,10 @@ export async function emitTexts(origin: TextOrigin, collected: Collected): Promi
   const { run, rule, location, keyPrefix, fieldPrefix } = origin;
   run.skip('no_source_script', collected.dropped);
   run.skip('field_not_selected', collected.unselected ?? 0);
+  if (collected.overlong > 0) {
+    const message = `the paths of ${countText(collected.overlong, 'text')} have more than ${MAX_PATH} characters`;
+    run.report(location, new FormatError('field_too_large', message), fieldPrefix);
+  }
   const offered = gameTexts(collected, location.format, rule);
   run.skip('not_for_players', collected.texts.length - offered.length);
   const { texts, repeated } = uniqueTexts(offered);
@@ -149,7 +155,7 @@ async function parseText(
     keyPrefix: `${origin.keyPrefix}${keyPath}#`,
   };
   const problems: { readonly error: FormatError; readonly path: string | null }[] = [];
-  let collected: Collected = { texts: [], dropped: 0 };
+  let collected: Collected = { texts: [], dropped: 0, overlong: 0 };
   try {
     if (part.depth > MAX_DEPTH) throw tooDeep();
     const decoded = decodedValue(value, rule);
@@ -161,7 +167,7 @@ async function parseText(
     if (!(error instanceof FormatError)) throw error;
     problems.push({ error, path: null });
   }
-  const isEmpty = collected.texts.length === 0 && collected.dropped === 0;
+  const isEmpty = collected.texts.length + collected.dropped + collected.overlong === 0;
   if (mistakes === 'ignore' && isEmpty && problems.some(({ error }) => error.code.endsWith('_invalid'))) {
     return false;
   }

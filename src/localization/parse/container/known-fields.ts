@@ -1,6 +1,5 @@
 import type { Collected, CollectedText } from '../../../formats/collect/text-collector.ts';
 import type { CompiledRule } from '../rules/compile-rules.ts';
-import { MAX_PATH } from './parsed-container.ts';
 
 /** A class of MonoBehaviour that is known by its fields, whatever the game, and the fields of it that players read. */
 interface KnownClass {
@@ -70,7 +69,7 @@ export function playerTexts(
   const known = KNOWN_CLASSES.find((each) => each.fields.every((name) => fields.has(name)));
   return collected.texts.filter(({ fieldPath, value }) => {
     if (fieldPath === ASSET_NAME) return false;
-    if (known === undefined || isTooLong(fieldPath)) return true;
+    if (known === undefined) return true;
     return known.texts?.test(fieldPath) === true && !(typeof value === 'string' && ASSET_GUID.test(value));
   });
 }
@@ -83,13 +82,7 @@ export function gameTexts(
 ): readonly CollectedText[] {
   if (rule.selectsFields || !/(?:^|\+)json$/.test(format)) return collected.texts;
   return collected.texts.filter(({ fieldPath }) => {
-    if (isTooLong(fieldPath)) return true;
     const member = /^\/([^/]*)/.exec(fieldPath)?.[1];
     return member === undefined || !ENGINE_MEMBERS.has(member);
   });
-}
-
-/** A longer path is refused later. To look into it would cost its whole length in memory, which texts share until then. */
-function isTooLong(fieldPath: string): boolean {
-  return fieldPath.length > MAX_PATH;
 }

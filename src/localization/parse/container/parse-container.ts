@@ -11,7 +11,8 @@ import { decompress, type Compression } from '../../../formats/gzip/compressed-f
 import { endsAsZip } from '../../../formats/zip/zip-directory.ts';
 import { isNamedFormat, SNIFFED_BYTES, sniffFormat } from '../../../formats/sniff.ts';
 import type { CompiledRule, CompiledRules, RuleLookup } from '../rules/compile-rules.ts';
-import { encodingOf, isTextFormat, collectText, decodedValue, type TextFormat } from './collect-text.ts';
+import { collectText } from './collect-text.ts';
+import { decodedValue, encodingOf, isTextFormat, type TextFormat } from './text-formats.ts';
 import {
   attemptPart,
   createOutcomeCollector,

@@ -55,7 +55,9 @@ export async function parseSqlite(run: ContainerRun, part: Part, rule: CompiledR
         run.skip('not_a_table');
       },
       readsBlob: (_table, column) => rule.nestedFormat(column) !== undefined,
-      refusesTriggers: true,
+      onKeyText: (text) => {
+        if (rule.hasSourceScript(text)) run.skip('part_of_key');
+      },
     });
   } finally {
     copy.remove();

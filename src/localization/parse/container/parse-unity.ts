@@ -88,13 +88,12 @@ function collectObject(
     return collector.finish();
   });
   if (found === null) return null;
-  const { dropped } = found;
   const texts = playerTexts(found, fieldNamesOf(file, object), rule);
   run.skip('not_for_players', found.texts.length - texts.length);
   const isSuspect = texts.some(({ value }) => typeof value === 'string' && value.includes('\uFFFD'));
-  if (!isSuspect) return { dropped, texts };
+  if (!isSuspect) return { ...found, texts };
   const bytes = readObjectBytes(file, object);
-  return { dropped, texts: texts.map((text) => withRawBytes(file, bytes, text)) };
+  return { ...found, texts: texts.map((text) => withRawBytes(file, bytes, text)) };
 }
 
 /** A string that is not valid UTF-8 is bytes: a file in another encoding, or no text at all. @param object its bytes */

@@ -3,7 +3,7 @@ import { FormatError } from '../../../formats/format-error.ts';
 import type { CollectedText } from '../../../formats/collect/text-collector.ts';
 
 /** Version of the parser. Containers are parsed again when it changes. */
-export const PARSER_VERSION = '4';
+export const PARSER_VERSION = '5';
 
 export const UNIT_ID_BYTES = 16;
 export const SOURCE_DIGEST_BYTES = 32;
@@ -52,6 +52,8 @@ export const SKIP_REASONS = {
   not_for_players:
     'The string is a name, an identifier or a setting of the engine: `m_Name`, keys and GUIDs of known tables, catalogs of Addressables. A rule with `include` selects such fields too.',
   binary: 'The file or the field holds pictures, sound, programs or other bytes without text.',
+  part_of_key:
+    'The string is in a column by which a SQLite database finds rows: the key of a table without row ids, or a foreign key. It cannot be replaced.',
   not_a_table: 'The object of a SQLite database is a view, a virtual table or internal.',
   unknown_format: 'Neither the first bytes nor the name of the file show a format that Slipway reads.',
   format_not_read:
@@ -92,9 +94,6 @@ export function keyPathParts(keyPath: string): string[] {
   return keyPath.split(SEPARATOR);
 }
 
-/** UTF-16 code units of a path. One name can be in the paths of a million texts, so a long one would multiply. */
-export const MAX_PATH = 16 * 1024;
-
 /** The warning for texts that have the same names on the path to them. */
 export function repeatedKey(): FormatError {
   const message = 'another text has the same row key or names, so both are identified by their exact place';
@@ -121,8 +120,6 @@ export function uniqueTexts(collected: readonly CollectedText[]): {
   const keyPaths = new Set<string>();
   const repeated = new Map<string, CollectedText | null>();
   for (const { keyPath } of collected) {
-    // A text with a longer path is not a unit; comparing it would cost its whole length in memory.
-    if (keyPath.length > MAX_PATH) continue;
     if (keyPaths.has(keyPath)) repeated.set(keyPath, null);
     else keyPaths.add(keyPath);
   }

@@ -20,6 +20,9 @@ const ENGINES: readonly (readonly [name: string, file: RegExp])[] = [
   ['Unreal Engine', /\.(?:uasset|umap|utoc|locres)$/],
 ];
 
+/** Files of no known format that have no texts: pictures of Unity, icons, and catalogs, which are read when a translation is published. */
+const NO_TEXT = /\.(?:resS|resource|ico)$|(?:^|\/)catalog[^/]*\.bin$/;
+
 const FOLDER_LEVELS = 3;
 const LISTED = 20;
 
@@ -67,7 +70,7 @@ export function addContainer(
   const texts = status === 'failed' ? 0 : units;
   if (texts > 0) count(overview.folders, folderOf(destination), destination, { files: 1, texts });
   if (isNamedFormat(format)) count(overview.notRead, format, destination, { files: 1, texts: 0 });
-  else if (skipped.unknown_format !== undefined && texts === 0) {
+  else if (skipped.unknown_format !== undefined && texts === 0 && !NO_TEXT.test(destination)) {
     count(overview.notRead, extensionName(destination), destination, { files: 1, texts: 0 });
   }
   for (const { code } of issues) count(overview.errors, code, destination, { files: 1, texts: 0 });

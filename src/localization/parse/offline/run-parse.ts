@@ -19,7 +19,8 @@ import {
 } from './parse-printer.ts';
 import { PARSE_EXITS, PARSE_USAGE, parseParseOptions, type ParseOptions } from './parse-options.ts';
 import { addContainer, addUnits, emptyOverview, nextText, suggestedText } from './game-overview.ts';
-import { createRuleSuggester } from './suggest-rules.ts';
+import { createFieldGatherer } from './gather-fields.ts';
+import { suggestRules } from './suggest-rules.ts';
 import { listReleaseFiles, type ReleaseFile } from './release-files.ts';
 import { readRulesFile, type RulesFile } from './read-rules-file.ts';
 import { forEachConcurrently } from '../../../platform/process/concurrently.ts';
@@ -64,7 +65,7 @@ export async function runParse(argv: readonly string[], io: ParseIo): Promise<nu
     const totals =
       suggest === null
         ? await printUnits(files.value, rules.value, options, io)
-        : await suggestRules(files.value, rules.value, { ...options, suggest }, io);
+        : await writeRules(files.value, rules.value, { ...options, suggest }, io);
     return totals.errors > 0 ? PARSE_EXITS.unreadable : PARSE_EXITS.ok;
   } catch (error) {
     if (error instanceof OutputError) return outputFailed(io, error.cause);
@@ -115,7 +116,7 @@ async function reserve(path: string): Promise<string | null> {
 }
 
 /** Writes a file of rules from all strings of a folder. An empty one does not stay where that fails. */
-async function suggestRules(
+async function writeRules(
   files: readonly ReleaseFile[],
   { configuration, rules }: RulesFile,
   { path, json, suggest }: ParseOptions & { readonly suggest: string },
@@ -125,7 +126,7 @@ async function suggestRules(
   const printer = json ? jsonPrinter : textPrinter;
   const totals = emptyTotals();
   const overview = emptyOverview();
-  const suggester = createRuleSuggester();
+  const gatherer = createFieldGatherer();
   const paths = new Map(files.map(({ destination, path: file }) => [destination, file]));
   let count = 0;
   const every = { ...rules, configuration: { ...rules.configuration, sourceScript: 'any' as const } };
@@ -135,21 +136,21 @@ async function suggestRules(
       units: async (destination, units) => {
         count += units.length;
         addUnits(overview, destination, units);
-        suggester.units(destination, units);
+        gatherer.units(destination, units);
         await Promise.resolve();
       },
       outcome: async (destination, outcome) => {
         addOutcome(totals, outcome, count);
         addContainer(overview, destination, outcome, count);
         count = 0;
-        await suggester.outcome(
+        await gatherer.outcome(
           destination,
           outcome,
           async () => await readBeginning(paths.get(destination) ?? ''),
         );
       },
     });
-    const suggested = suggester.rules();
+    const suggested = suggestRules(gatherer.groups());
     ruleCount = suggested.count;
     await writeFile(suggest, suggested.text);
   } catch (error) {

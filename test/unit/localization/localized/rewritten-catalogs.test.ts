@@ -2,7 +2,7 @@ import type { LocalizedChannel } from '../../../../src/localization/localized/ch
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { crc32, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import { describe, expect, it, test } from 'vitest';
 import { writeDemoRelease } from '../../../../demo/demo-release.ts';
 import { jsonCatalog } from '../../../../demo/game/catalogs/addressables-json.ts';
@@ -355,6 +355,25 @@ describe('rewritten catalogs', () => {
       const changed = await rewriteRelease({ [NAME]: OFFICIAL, 'setup.exe': zip }, { [NAME]: PATCHED });
       const rewritten = unzip(changed.get('setup.exe')!, 'aa/catalog.json').toString();
       expect(bundlesOfJson(rewritten)).toEqual([changedBundle(PATCHED)]);
+    });
+
+    it.each([
+      ['catalog.json.gz', gzipSync, gunzipSync],
+      ['catalog.json.zlib', deflateSync, inflateSync],
+    ])('are found in the compressed file %s', async (name, compress, decompress) => {
+      const compressed = compress(jsonCatalog([statedBundle(NAME, OFFICIAL, HASH)]));
+      const changed = await rewriteRelease(
+        { [NAME]: OFFICIAL, [name]: compressed, 'catalog.json.hash': md5(compressed) },
+        { [NAME]: PATCHED },
+      );
+      expect(bundlesOfJson(decompress(changed.get(name)!).toString())).toEqual([changedBundle(PATCHED)]);
+    });
+
+    it('of an unknown kind are refused in a compressed file too', async () => {
+      const list = deflateSync(JSON.stringify([{ file: NAME, size: OFFICIAL.length, crc: crc32(OFFICIAL) }]));
+      await expect(
+        rewriteRelease({ [NAME]: OFFICIAL, 'list.bytes': list }, { [NAME]: PATCHED }),
+      ).rejects.toMatchObject({ code: 'catalog_not_rewritten', fieldPath: 'list.bytes!/content' });
     });
 
     it('in a bundle with an asset that cannot be read are refused by their name', async () => {

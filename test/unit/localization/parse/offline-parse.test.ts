@@ -2,6 +2,9 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
+import { list, object, text as textType } from '../../../../demo/game/unity/unity-type.ts';
+import { writeBundle } from '../../../../demo/game/unity/write-bundle.ts';
+import { writeSerializedFile, type UnityObject } from '../../../../demo/game/unity/write-serialized-file.ts';
 import { destinationKeys } from '../../../../src/localization/parse/container/destination-keys.ts';
 import type { ParsedUnit } from '../../../../src/localization/parse/container/parsed-container.ts';
 import { nextText } from '../../../../src/localization/parse/offline/game-overview.ts';
@@ -10,6 +13,7 @@ import { listReleaseFiles } from '../../../../src/localization/parse/offline/rel
 import type { ContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { sampleBehaviour, sampleTextAsset } from '../../../support/unity-samples.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -102,6 +106,7 @@ async function game(): Promise<string> {
     'lang/menu_en.properties': 'a=Start\n',
     'lang/menu_ko.properties': 'a=시작\n',
     'notes.yaml': 'a: あ\n',
+    'picture.resS': Buffer.of(0x42, 0x89, 0xe3, 0x0d, 2),
   };
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -149,9 +154,9 @@ describe('the folder of a game', () => {
       parse: {
         sourceScript: 'japanese',
         rules: [
+          { destination: ['lang/*_en.properties', 'lang/*_ko.properties'], format: 'skip' },
           { destination: ['data/old/note.txt'], encoding: 'cp932' },
           { destination: ['data/tables/*.csv'], include: ['row[*].Text'] },
-          { destination: ['lang/*_en.properties', 'lang/*_ko.properties'], format: 'skip' },
           { destination: ['**/*.js'], format: 'skip' },
         ],
       },
@@ -186,10 +191,17 @@ it('leads from rules to a system that uses them', () => {
   );
 });
 
+function bundleOf(object: UnityObject): Buffer {
+  return writeBundle([{ name: 'CAB-1', bytes: writeSerializedFile({ version: 22, objects: [object] }) }]);
+}
+
 describe('suggested rules', () => {
   const suggest = async (files: Readonly<Record<string, string | Buffer>>): Promise<string> => {
     const folder = await temporaryDirectory();
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), content);
+    }
     const rules = join(await temporaryDirectory(), 'rules.yaml');
     await parse([folder, '--suggest', rules]);
     return await readFile(rules, 'utf8');
@@ -210,11 +222,98 @@ describe('suggested rules', () => {
       parse: {
         sourceScript: 'japanese',
         rules: [
-          { destination: ['old *1*.csv'], include, encoding: 'cp932' },
+          { destination: [String.raw`old \[\(1\)\].csv`], include, encoding: 'cp932' },
           { destination: ['*.csv'], include },
         ],
       },
     });
+  });
+
+  const parseOf = (text: string): unknown => (parseDocument(text).toJS() as { parse: unknown }).parse;
+
+  it('leave translations out: bundles, folders and columns of other languages', async () => {
+    const bundle = (text: string): Buffer => bundleOf(sampleTextAsset(1n, 'talk', `a,b\n1,${text}\n`));
+    const script = (text: string): string => `label start:\n    e "${text}"\n`;
+    expect(
+      parseOf(
+        await suggest({
+          'aa/tables-english(en)_all.bundle': bundle('Good morning to you.'),
+          'aa/tables-portuguese(brazil)(pt-br)_all.bundle': bundle('Bom dia para todos.'),
+          'game/a.rpy': script('Good morning to you.'),
+          'game/tl/bahasa/a.rpy': script('Selamat pagi, semua orang.'),
+          'text.csv': 'id,en,es\na,Good morning to you.,Buenos dias a todos.\n',
+        }),
+      ),
+    ).toEqual({
+      sourceScript: 'latin',
+      rules: [
+        {
+          destination: [String.raw`aa/*-portuguese\(brazil\)\(pt-br\)_all.bundle`, 'game/tl/bahasa/*.rpy'],
+          format: 'skip',
+        },
+        { destination: [String.raw`aa/*-english\(en\)_all.bundle`], include: ['m_Script#row[*].b'] },
+        { destination: ['*.csv'], include: ['row[*].en'] },
+      ],
+    });
+  });
+
+  it('keep files of all languages where none is known to be that of the game', async () => {
+    const files = Object.fromEntries(
+      ['de', 'es', 'fr'].map((code) => [`a_${code}.txt`, 'Bonjour a tous.\n']),
+    );
+    expect(parseOf(await suggest(files))).toEqual({ sourceScript: 'latin', rules: [] });
+  });
+
+  it('take the language of a game from formats that have its texts, and not from notes', async () => {
+    const system = JSON.stringify({ airship: {}, gameTitle: 'Selamat pagi', terms: { basic: ['Level'] } });
+    expect(
+      parseOf(await suggest({ 'data/System.json': system, 'img/notes.txt': 'あ\nい\nう\nえ\n' })),
+    ).toEqual({
+      sourceScript: 'latin',
+      rules: [{ destination: ['**/*.txt'], format: 'skip' }],
+    });
+  });
+
+  it('skip no other file of a folder than the one without an extension, and no file of a game for its folder', async () => {
+    const text = await suggest({
+      'game/LICENSE': 'You may copy this program.\n',
+      'game/a.rpy': 'label start:\n    "Good morning to you."\n',
+      'game/site-packages/x.json': '[{"text":"Development status is stable."}]',
+      'game/Mono/browscap.ini': Buffer.from('product=Good morning\u00AE\n', 'latin1'),
+      'game/icon.svg': '<svg><title>Good morning to you.</title></svg>',
+    });
+    expect(parseOf(text)).toEqual({
+      sourceScript: 'latin',
+      rules: [{ destination: ['**/*.svg', 'game/LICENSE', '**/*.json'], format: 'skip' }],
+    });
+  });
+
+  it('name fields with stars and brackets in globs that match them', async () => {
+    const rows = [{ 'a**b': 'Good morning to you.', 'c[d': 'Good evening to all.', img: 'a.png' }];
+    const text = await suggest({ 'a.json': JSON.stringify(rows) });
+    expect(parseOf(text)).toMatchObject({ rules: [{ include: ['/*/a*b', '/*/c[d'] }] });
+  });
+
+  it('tell the languages in a table of I2 Localization apart', async () => {
+    const table = sampleBehaviour(
+      1n,
+      'I2Languages',
+      [
+        list('mTerms', object('TermData', 'data', [textType('Term'), list('Languages', textType('data'))])),
+        list('mLanguages', object('LanguageData', 'data', [textType('Name')])),
+      ],
+      {
+        mTerms: [
+          { Term: 'a', Languages: ['Good morning to you.', 'Guten Morgen euch allen.'] },
+          { Term: 'b', Languages: ['Good evening to you.', 'Guten Abend euch allen.'] },
+        ],
+        mLanguages: [{ Name: 'English' }, { Name: 'German' }],
+      },
+    );
+    const suggested = await suggest({ 'i2.bundle': bundleOf(table) });
+    expect(suggested).toContain(
+      '# mTerms[*].Languages[1] (2): Guten Morgen euch allen. | Guten Abend euch allen.',
+    );
   });
 
   it('are refused before the parse where their file cannot be written, and an interrupted parse leaves none', async () => {

@@ -1,6 +1,6 @@
 import { decompress, compressedHeader, type Compression } from '../../../../formats/gzip/compressed-file.ts';
 import { compareZip } from '../../../../formats/zip/compare-zip.ts';
-import { isTextFormat } from '../../../parse/container/collect-text.ts';
+import { isTextFormat } from '../../../parse/container/text-formats.ts';
 import {
   COMPRESSED_ENTRY,
   compressedPart,

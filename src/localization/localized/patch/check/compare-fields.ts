@@ -6,7 +6,7 @@ import {
 } from '../../../../formats/patch/find-places.ts';
 import { differentPlaces, type PlacedRange } from '../../../../formats/patch/same-bytes.ts';
 import { byteOffsets, type DecodedText } from '../../../../formats/text/decode-text.ts';
-import { decodedValue, readText, syntaxOf, type TextFormat } from '../../../parse/container/collect-text.ts';
+import { decodedValue, readText, syntaxOf, type TextFormat } from '../../../parse/container/text-formats.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import { fieldPart, fieldTextFormat } from '../edits/edited-parts.ts';
 import { formOf, inverted, leafEdits, type FieldFiles, type Leaf } from '../edits/leaf-edits.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../parse/container/container-run.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import type { FieldFile } from '../../../../formats/patch/nest-edits.ts';
-import { isTextFormat, type TextFormat } from '../../../parse/container/collect-text.ts';
+import { isTextFormat, type TextFormat } from '../../../parse/container/text-formats.ts';
 import { fieldFormat } from '../../../parse/container/emit-texts.ts';
 import { missing, editedPathIds } from './leaf-edits.ts';
 import type { BundlePart } from '../../../parse/container/unity-files.ts';

@@ -7,7 +7,7 @@ import {
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
 import { nestEdits, type FieldFile, type PathForm } from '../../../../formats/patch/nest-edits.ts';
 import { DOTTED_SYNTAX } from '../../../../formats/collect/path-syntax.ts';
-import { syntaxOf, type TextFormat } from '../../../parse/container/collect-text.ts';
+import { syntaxOf, type TextFormat } from '../../../parse/container/text-formats.ts';
 import { fieldFileName } from '../../../parse/container/container-run.ts';
 import type { EditTree } from './edit-tree.ts';
 

@@ -5,7 +5,7 @@ import { patchFlatBuffer } from '../../../../formats/flatbuffers/patch-flatbuffe
 import { pieceChunks } from '../../../../formats/patch/output-pieces.ts';
 import { patchSqlite } from '../../../../formats/sqlite/patch-sqlite.ts';
 import { patchZip, type PatchEntry } from '../../../../formats/zip/patch-zip.ts';
-import { isTextFormat, patchText } from '../../../parse/container/collect-text.ts';
+import { isTextFormat, patchText } from '../../../parse/container/text-formats.ts';
 import {
   COMPRESSED_ENTRY,
   compressedPart,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { nestEdits } from '../../../../formats/patch/nest-edits.ts';
 import { PatchError } from '../../../../formats/patch/patch-error.ts';
-import { patchText } from '../../../parse/container/collect-text.ts';
+import { patchText } from '../../../parse/container/text-formats.ts';
 import type { ContainerScope, Part } from '../../../parse/container/container-run.ts';
 import type { CompiledRule } from '../../../parse/rules/compile-rules.ts';
 import { fieldPart, fieldTextFormat } from '../edits/edited-parts.ts';
