@@ -1,6 +1,9 @@
 import type { GlossaryPort } from '../../src/localization/glossary/glossary.ts';
 import type { TranslationMemory } from '../../src/localization/memory/translation-memory.ts';
 import type { TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
+import type { TextRules } from '../../src/localization/translation/judge/text-rules.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
+import { loadedRules } from './parse-bytes.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { CharacterSheet } from '../../src/localization/translation/providers/character-sheet.ts';
 import type { FailedUnit } from '../../src/localization/translation/providers/provider-failure.ts';
@@ -101,6 +104,20 @@ const JUDGE: TargetJudge = {
     }),
 };
 
+/** The texts of "limited.json" have at most 9 characters. */
+const RULES: TextRules = {
+  ...compileRules(
+    loadedRules({
+      configuration: {
+        rules: [
+          { destination: ['limited.json'], format: 'json', limits: [{ fields: [], maxCharacters: 9 }] },
+        ],
+      },
+    }),
+  ),
+  digest: 'rules',
+};
+
 /** Trusted records of the memory, by source. */
 export type Known = Readonly<Record<string, string>>;
 
@@ -130,6 +147,7 @@ export function openWorkerWorld(
         offered.push(...targets.map(({ targetText }) => targetText));
         return Promise.resolve(true);
       },
+      withdraw: () => Promise.resolve(true),
     },
     ...overrides,
   } as RunPorts;
@@ -185,6 +203,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
+    rules: () => Promise.resolve(RULES),
     memory: partial<TranslationMemory>({
       lookUp: (lookups) =>
         Promise.resolve(

@@ -63,7 +63,10 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
           const { failed, lines, question } = prepare(request, units);
           if (lines.length === 0) return { providerRunId: null, rows: failed };
           const { content, providerRunId } = await chat.ask(question, request, count);
-          return { providerRunId, rows: new Map([...readAnswerRows(content, lines, style), ...failed]) };
+          return {
+            providerRunId,
+            rows: new Map([...readAnswerRows(content, lines, style, question.prompt.system), ...failed]),
+          };
         },
       );
       return { ...settled, usage };

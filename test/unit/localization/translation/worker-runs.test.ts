@@ -119,7 +119,7 @@ describe('a run of workers', () => {
       return Promise.resolve(true);
     };
     const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
-    const world = openWorkerWorld(files, {}, { offers: { offer } });
+    const world = openWorkerWorld(files, {}, { offers: { offer, withdraw: offer } });
     const result = await world.run({
       settings: { concurrency: 2 },
       script: async ({ sourceText }) => {
@@ -186,6 +186,21 @@ describe('a run of workers', () => {
     });
   });
 
+  it('gives the provider the length of the field, and only what people confirmed as examples', async () => {
+    const asked: string[] = [];
+    const memory = partial<TranslationMemory>({
+      lookUp: (lookups) => {
+        asked.push(...lookups.map(({ depth }) => depth));
+        return Promise.resolve(lookups.map(() => ({ decision: 'none', matches: [] })) as never);
+      },
+      soleTokens: () => Promise.resolve([]),
+    });
+    const world = openWorkerWorld({ 'limited.json': ['はい'], 'z.json': ['いいえ'] }, {}, { memory });
+    await world.run();
+    expect(world.requests.flatMap(({ units }) => units.map(({ maxLength }) => maxLength))).toEqual([9, null]);
+    expect(new Set(asked)).toEqual(new Set(['trusted', 'trusted_similar']));
+  });
+
   it('asks once more about findings, and keeps the translation with fewer of them', async () => {
     const world = openWorkerWorld({ 'a.json': ['good', 'mended', 'spoilt', 'kept'] });
     const answers: Readonly<Record<string, readonly string[]>> = {
@@ -213,6 +228,22 @@ describe('a run of workers', () => {
       ['BAD first', 'blocked'],
     ]);
     expect(world.offered).toEqual(['fine', 'better']);
+  });
+
+  it('blocks one answer for everything, after it has asked for another one', async () => {
+    const sources = [
+      '今日はいい天気ですね',
+      '明日は学校に行きます',
+      '昨日の宿題が終わらない',
+      '剣を持って戦いましょう',
+    ];
+    const world = openWorkerWorld({ 'a.json': sources });
+    expect(await world.run({ script: () => '你好' })).toMatchObject({ units: { blocked: 4, translated: 0 } });
+    expect(world.requests.map(({ units }) => units.map(({ findings }) => findings))).toEqual([
+      [[], [], [], []],
+      sources.map(() => ['"你好" is the translation of 4 different texts']),
+    ]);
+    expect(world.offered).toEqual([]);
   });
 
   it('keeps the good units of a chunk whose others fail, and fails them after the last attempt', async () => {
