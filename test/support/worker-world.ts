@@ -259,6 +259,7 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     promptDigest: 'digest-1',
     stepSize: { units: 20, characters: 4000 },
     requestsPerUnit: 3,
+    fallback: null,
     beginRun: () => undefined,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),

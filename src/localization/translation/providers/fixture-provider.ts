@@ -101,6 +101,7 @@ export async function createFixtureProvider(
     promptDigest: null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
+    fallback: null,
     estimate,
     beginRun: () => undefined,
     translateBatch: async ({ units, counts, signal }) => {

@@ -59,6 +59,7 @@ export function createLibreTranslateProvider(
     promptDigest: null,
     stepSize: size,
     requestsPerUnit: limits.requestsPerUnit,
+    fallback: null,
     evaluator: null,
     beginRun: options.breaker.tryAgain,
     estimate: ({ units }) => {

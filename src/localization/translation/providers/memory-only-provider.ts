@@ -10,6 +10,7 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     promptDigest: null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
+    fallback: null,
     evaluator: null,
     beginRun: () => undefined,
     estimate: () => NO_USAGE,

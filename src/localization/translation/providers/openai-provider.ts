@@ -47,6 +47,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
     requestsPerUnit: limits.requestsPerUnit,
+    fallback: null,
     evaluator: createOpenAiEvaluator(chat, options),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),

@@ -107,6 +107,7 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   instructions: ['openai'],
   temperature: ['openai'],
   preset: ['openai'],
+  fallback: ['openai', 'libretranslate'],
 };
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   openai: ['url', 'model'],
@@ -176,6 +177,14 @@ export const providerConfigurationSchema = z
       .max(8000)
       .optional()
       .describe('Added to the prompt: the style of the game, for example.'),
+    fallback: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe(
+        'Provider that translates while this one is out or its account has trouble. It has none itself.',
+      ),
     limits,
     prices,
   })
@@ -224,9 +233,15 @@ export const providersSchema = z
     error: ({ code }) => (code === 'invalid_key' ? NAME_PROBLEM : undefined),
   })
   .superRefine((providers, context) => {
-    for (const [name, { kind }] of Object.entries(providers)) {
+    for (const [name, { kind, fallback }] of Object.entries(providers)) {
       const message = reservedName(name, kind);
       if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+      if (fallback === undefined) continue;
+      const other = Object.hasOwn(providers, fallback) ? providers[fallback] : undefined;
+      const isFit = other?.url !== undefined || other?.preset !== undefined;
+      if (isFit && fallback !== name && other.fallback === undefined) continue;
+      const names = 'must name another provider with a url or a preset, which has no fallback itself';
+      context.addIssue({ code: 'custom', path: [name, 'fallback'], message: names });
     }
   })
   .default({})

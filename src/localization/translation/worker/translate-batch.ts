@@ -1,7 +1,7 @@
 import { machineFlaws, type AnswersSoFar } from '../../../domain/translation/machine-flaws.ts';
 import type { Lease } from '../work/leases/chunk-leases.ts';
-import type { FailedUnit } from '../providers/provider-failure.ts';
-import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
+import { isOfProvider, type FailedUnit } from '../providers/provider-failure.ts';
+import type { TranslationOutcome, TranslationProvider, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
   errorCount,
@@ -100,7 +100,15 @@ function withFlaws(
   });
 }
 
-type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
+/** An outcome whose translations name their provider. */
+interface Asked {
+  readonly results: readonly MadeUnit[];
+  readonly failures: TranslationOutcome['failures'];
+}
+
+type MadeUnit = TranslationOutcome['results'][number] & { readonly maker: TranslationProvider };
+
+type Ask = (units: readonly UnitToTranslate[]) => Promise<Asked>;
 
 function createAsk(
   world: RunWorld,
@@ -112,11 +120,27 @@ function createAsk(
   const { provider, languages, spending, tally, counts } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
-  return async (units) => {
+  const askOf = async (maker: TranslationProvider, units: readonly UnitToTranslate[]): Promise<Asked> => {
     const request = { sourceLanguage, targetLanguage, characters, spending, counts, signal };
-    const outcome = await provider.translateBatch({ ...request, units });
-    tally.usage(taskId, outcome.usage);
-    return outcome;
+    const { results, failures, usage } = await maker.translateBatch({ ...request, units });
+    tally.usage(taskId, usage);
+    return { results: results.map((result) => ({ ...result, maker })), failures };
+  };
+  return async (units) => {
+    const first = await askOf(provider, units);
+    const { fallback } = provider;
+    const isOut = ({ code }: FailedUnit): boolean => isOfProvider(code) && code !== 'cap_reached';
+    const out = new Set(first.failures.filter(isOut).map(({ unitId }) => unitId));
+    if (fallback === null || out.size === 0) return first;
+    const second = await askOf(
+      fallback,
+      units.filter(({ unitId }) => out.has(unitId)),
+    );
+    const others = first.failures.filter((failure) => !isOut(failure));
+    return {
+      results: [...first.results, ...second.results],
+      failures: [...others, ...second.failures],
+    };
   };
 }
 
@@ -126,7 +150,7 @@ async function askAgain(
   asked: readonly UnitToTranslate[],
   ask: Ask,
   { work, lost }: ChunkSignals,
-): Promise<TranslationOutcome['results']> {
+): Promise<Asked['results']> {
   const findings = new Map(judged.map((proposal) => [proposal.unit.key, repairableFindings(proposal)]));
   const again = asked.flatMap((unit) => {
     const wrong = findings.get(unit.unitId) ?? [];
@@ -145,11 +169,11 @@ async function askAgain(
 }
 
 function proposalsOf(
-  results: TranslationOutcome['results'],
+  results: Asked['results'],
   byKey: ReadonlyMap<string, Repetition>,
   isRepaired: boolean,
 ): readonly Proposal[] {
-  return results.flatMap(({ unitId, translatedText, providerRunId }) => {
+  return results.flatMap(({ unitId, translatedText, providerRunId, maker }) => {
     const repetition = byKey.get(unitId);
     if (repetition === undefined) return [];
     return {
@@ -158,6 +182,7 @@ function proposalsOf(
       author: 'machine',
       tokenId: null,
       providerRunId,
+      maker,
       recordId: null,
       copiedFrom: null,
       isRepaired,

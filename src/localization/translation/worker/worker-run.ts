@@ -43,6 +43,7 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
   const expected = expectedRequests(world, total);
   context.log('info', expectation(total, expected), { provider: provider.name });
   provider.beginRun();
+  provider.fallback?.beginRun();
   const state: RunState = {
     claims: createChunkClaims(world),
     total,

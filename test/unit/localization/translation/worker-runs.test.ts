@@ -3,6 +3,7 @@ import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
 import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
+import type { TranslationProvider } from '../../../../src/localization/translation/providers/provider.ts';
 import type { RunSettings } from '../../../../src/localization/translation/worker/run-world.ts';
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
@@ -228,6 +229,50 @@ describe('a run of workers', () => {
       ['BAD first', 'blocked'],
     ]);
     expect(world.offered).toEqual(['fine', 'better']);
+  });
+
+  it('asks the fallback while the provider is out, and names it as the author', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const second: TranslationProvider = {
+      name: 'second',
+      kind: 'libretranslate',
+      model: 'model-2',
+      promptDigest: null,
+      stepSize: { units: 20, characters: 4000 },
+      requestsPerUnit: 3,
+      fallback: null,
+      evaluator: null,
+      beginRun: () => undefined,
+      estimate: () => NO_USAGE,
+      translateBatch: ({ units }) =>
+        Promise.resolve({
+          results: units.map(({ unitId, sourceText }) => ({
+            unitId,
+            translatedText: `S ${sourceText}`,
+            providerRunId: null,
+          })),
+          failures: [],
+          usage: { ...NO_USAGE, requests: 1 },
+        }),
+    };
+    const result = await world.run({
+      provider: { fallback: second },
+      script: ({ sourceText }) =>
+        sourceText === 'text 0'
+          ? 'T text 0'
+          : { code: sourceText === 'text 1' ? 'provider_error' : 'provider_account' },
+    });
+    expect(result).toMatchObject({ outcome: 'succeeded', units: { translated: 3 }, usage: { requests: 2 } });
+    expect(
+      rowsOf(
+        world.work.database,
+        'SELECT target_text, provider, model FROM target_history ORDER BY source_text',
+      ),
+    ).toEqual([
+      { target_text: 'T text 0', provider: 'scripted', model: 'model-1' },
+      { target_text: 'S text 1', provider: 'second', model: 'model-2' },
+      { target_text: 'S text 2', provider: 'second', model: 'model-2' },
+    ]);
   });
 
   it('blocks one answer for everything, after it has asked for another one', async () => {
