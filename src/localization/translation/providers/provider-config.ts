@@ -23,21 +23,27 @@ const hostName = z
     'must be a host name or an address in lower case, without scheme, port and path',
   );
 
-/** A header that neither the transport nor this program sets. */
+/** Headers and members of bodies that every request has; nothing may take their place. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+]);
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['messages', 'model', 'response_format', 'stream', 'n']);
+
 const headerName = z
   .string()
   .max(64)
-  .regex(/^(?!(?:host|content-length|content-type|transfer-encoding|connection)$)[a-z0-9-]+$/, {
-    message: 'must be the name of a header in lower case, and none that requests have anyway',
-  });
+  .regex(/^[a-z0-9-]+$/, 'must be the name of a header in lower case')
+  .refine((name) => !OWN_HEADERS.has(name), 'must be none of the headers that every request has');
 
-/** A member of a body beside those that carry the question. */
 const bodyMember = z
   .string()
+  .min(1)
   .max(64)
-  .regex(/^(?!(?:messages|model|response_format|stream|n)$).+$/s, {
-    message: 'must not be "messages", "model", "response_format", "stream" or "n"',
-  });
+  .refine((name) => !OWN_MEMBERS.has(name), `must be none of ${[...OWN_MEMBERS].join(', ')}`);
 
 const limits = z
   .strictObject({
@@ -167,7 +173,7 @@ export const providerConfigurationSchema = z
       .default({})
       .describe('Query parameters of each request, such as api-version.'),
     extraBody: z
-      .record(bodyMember, z.json())
+      .record(bodyMember, z.unknown())
       .default({})
       .describe('Further members of the body of each request, such as {"reasoning_effort": "none"}.'),
     temperature: z.number().min(0).max(2).optional().describe('Absent: the default of the server.'),
