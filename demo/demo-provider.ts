@@ -64,8 +64,10 @@ async function answer(
   const { messages } = JSON.parse(await readText(request)) as {
     readonly messages: readonly { readonly content: string }[];
   };
-  const { lines } = JSON.parse(messages.at(-1)?.content ?? '{}') as { readonly lines: readonly Line[] };
-  const content = JSON.stringify(Object.fromEntries(lines.map((line) => [line.id, rowOf(line, mistakes)])));
+  const { script } = JSON.parse(messages.at(-1)?.content ?? '{}') as { readonly script: readonly unknown[] };
+  const lines = script.filter(isLine);
+  const rows = lines.map((line) => ({ id: line.id, ...rowOf(line, mistakes) }));
+  const content = JSON.stringify({ rows });
   await sleep(REQUEST_MS + LINE_MS * lines.length);
   const prompt = estimateTokens(messages.map((message) => message.content).join('\n'));
   response.setHeader('content-type', 'application/json').end(
@@ -74,6 +76,11 @@ async function answer(
       usage: { prompt_tokens: prompt, completion_tokens: estimateTokens(content) },
     }),
   );
+}
+
+/** Whether an entry of the script is to be translated; the others are context. */
+function isLine(entry: unknown): entry is Line {
+  return typeof entry === 'object' && entry !== null && 'id' in entry;
 }
 
 function rowOf({ text }: Line, mistakes: Set<string>): { readonly s: string; readonly t: string } {

@@ -9,6 +9,7 @@ import {
   TRANSLATION_STATUSES,
 } from '../contract/schemas/vocabulary.ts';
 import { CHANNELS, type Channel } from '../domain/release/channel.ts';
+import { endedAs } from '../domain/translation/run-brief.ts';
 import { UNIT_STATES } from '../domain/translation/unit-state.ts';
 import type { TaskEngine } from '../engine/tasks/task-engine.ts';
 import type { KindHistory } from '../engine/tasks/task-reads.ts';
@@ -249,15 +250,15 @@ function addWorkMetrics(gauges: Gauges, sources: DaemonMetricsSources): void {
 function addTaskMetrics(registry: Registry, { taskKinds, onTaskFinished }: DaemonMetricsSources): void {
   const tasks = new Counter({
     name: 'slipway_daemon_tasks_total',
-    help: 'Tasks that ended since the start of the daemon, by kind and outcome.',
+    help: 'Tasks that ended since the start of the daemon, by kind and outcome; a run of workers that left texts open is "partly".',
     labelNames: ['kind', 'outcome'],
     registers: [registry],
   });
   for (const kind of taskKinds()) {
     for (const outcome of ENDED_TASK_STATUSES) tasks.inc({ kind, outcome }, 0);
   }
-  onTaskFinished(({ kind, status }) => {
-    tasks.inc({ kind, outcome: status });
+  onTaskFinished((task) => {
+    tasks.inc({ kind: task.kind, outcome: endedAs(task) });
   });
 }
 

@@ -52,6 +52,7 @@ const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/domain/release/release-history.ts',
   'src/domain/release/tried-body.ts',
   'src/domain/translation/left-out-blockers.ts',
+  'src/domain/translation/run-brief.ts',
   'src/domain/text-bytes.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',

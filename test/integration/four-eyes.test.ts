@@ -47,7 +47,12 @@ async function open(destination: keyof typeof FILES) {
     const { status, headers } = response;
     return { status, headers, body: (await response.json()) as Record<string, unknown> };
   };
-  const write = async (token: string, translated_text: string, status = 'in_progress'): Promise<void> => {
+  /** Hands a text in; a blank one takes the target back. */
+  const write = async (
+    token: string,
+    translated_text: string,
+    status = translated_text === '' ? 'in_progress' : 'translated',
+  ): Promise<void> => {
     const translation_results = [{ unit_id, source_text, translated_text }];
     const body = { task_id, status, translation_results };
     expect((await act(token, 'translation-task-update', body)).status).toBe(202);

@@ -19,7 +19,7 @@ it('a resolved conflict marks unreviewed targets with the wording that lost, and
     const [unit] = await world.units('origin.json');
     const result = { unit_id: unit?.unit_id, source_text: '先生', translated_text };
     const task_id = await taskIdOf('origin.json');
-    await act('translation-task-update', { task_id, status: 'in_progress', translation_results: [result] });
+    await act('translation-task-update', { task_id, status: 'translated', translation_results: [result] });
   };
   const recordOf = async (target: string): Promise<string> => {
     const { matches } = await world.report('translation.memory.query', { source_text: '先生' });

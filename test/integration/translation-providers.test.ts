@@ -61,21 +61,21 @@ const swapped: Reply = (body, response) => {
   answerRows(response, Object.fromEntries(rows.map(([id], at) => [id, rows[(at + 1) % rows.length]?.[1]])));
 };
 
-/** How a provider misbehaves, and the failure that its units have. A swapped single line is the right one. */
+/** How a provider misbehaves, and the failure that its run has. */
 const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
   ['never answers', () => undefined, 'provider_timeout'],
   ['answers 500', (_body, response) => answerJson(response, { error: 'oops' }, 500), 'provider_error'],
   ['answers 429', (_body, response) => answerJson(response, {}, 429), 'provider_throttled'],
-  ['answers with HTML', html, 'answer_malformed'],
+  ['answers with HTML', html, 'provider_error'],
   [
     'answers half of its JSON',
     (_body, response) => answer(response, { content: '{"u1":{"s":"第' }),
-    'answer_malformed',
+    'provider_unusable',
   ],
   [
     'answers other ids',
     (_body, response) => answerRows(response, { x9: { s: '第', t: '第' } }),
-    'answer_malformed',
+    'provider_unusable',
   ],
   [
     'repeats other sources',
@@ -83,7 +83,7 @@ const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
       const lines = linesOf(body).map((line) => ({ ...line, text: `他${line.text}` }));
       answerRows(response, rowsOf(lines));
     },
-    'answer_malformed',
+    'provider_unusable',
   ],
   [
     'refuses',
@@ -91,8 +91,8 @@ const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
     'answer_refused',
   ],
   ['is cut off', (_body, response) => answer(response, { content: '{' }, 'length'), 'answer_cut'],
-  ['never ends its answer', endless, 'answer_too_large'],
-  ['answers 100 MiB', huge, 'answer_too_large'],
+  ['never ends its answer', endless, 'provider_unusable'],
+  ['answers 100 MiB', huge, 'provider_unusable'],
   ['closes the connection', (_body, response) => response.destroy(), 'provider_unreachable'],
 ];
 
@@ -118,16 +118,17 @@ describe('a provider that misbehaves', () => {
     };
     // Only where nobody answers does the time limit matter: a busy machine answers late.
     const hasty = { ...loop, limits: { ...loop.limits, timeoutSeconds: 1 } };
+    const patient = { ...loop, limits: { ...loop.limits, attempts: 3 } };
     const system = await startWorkerSystem(
       FILES,
-      { translation: { provider: 'loop', providers: { loop, hasty } } },
+      { translation: { provider: 'loop', providers: { loop, hasty, patient } } },
       atEnd,
     );
     return { ...system, server };
   });
 
   it.each(MISBEHAVIOURS.map((row, at) => [...row, at] as const))(
-    'and %s costs its units only, which the next run translates',
+    'and %s fails its run, and the next one translates everything',
     async (_what, reply, code, at) => {
       const system = started();
       const destination = `bad${at}.json`;
@@ -135,16 +136,26 @@ describe('a provider that misbehaves', () => {
       system.server.reply = reply;
       const provider = code === 'provider_timeout' ? 'hasty' : 'loop';
       const run = await system.run({ task_id, provider, max_attempts: 1 });
+      // Trouble of the provider uses up no attempt; what it says about the texts does.
+      const isOfTexts = code.startsWith('answer_');
       expect(run).toMatchObject({
-        status: 'succeeded',
-        result: { units: { translated: 0, failed: 3 }, failures: { [code]: 3 }, chunks: { failed: 1 } },
+        status: 'failed',
+        failure_code: code,
+        result: {
+          outcome: 'failed',
+          reasons: [{ code, units: 3 }],
+          units: isOfTexts ? { failed: 3, left: 0 } : { failed: 0, left: 3 },
+        },
       });
-      const failed = await system.task(destination);
-      expect(failed).toMatchObject({ status: 'failed', unit_counts: { untranslated: 3 } });
-      expect(failed).toMatchObject({ failure_reason: expect.stringContaining(code) as unknown });
+      expect(await system.task(destination)).toMatchObject({
+        status: isOfTexts ? 'failed' : 'pending',
+        failure_reason: expect.stringContaining(code) as unknown,
+        unit_counts: { untranslated: 3 },
+      });
       system.server.reply = good;
-      expect(await system.run({ task_id, force: true })).toMatchObject({
-        result: { units: { translated: 3, failed: 0 } },
+      expect(await system.run({ task_id, force: isOfTexts })).toMatchObject({
+        status: 'succeeded',
+        result: { outcome: 'succeeded', units: { translated: 3, failed: 0 } },
       });
     },
   );
@@ -153,7 +164,7 @@ describe('a provider that misbehaves', () => {
     const system = started();
     const { task_id } = await system.task('swapped.json');
     system.server.reply = swapped;
-    const run = await system.run({ task_id, max_attempts: 1 });
+    const run = await system.run({ task_id, provider: 'patient', max_attempts: 1 });
     expect(run).toMatchObject({ result: { units: { translated: 3, failed: 0 } } });
     const units = (await system.units('swapped.json')) as unknown as readonly {
       source_text: string;
@@ -170,8 +181,9 @@ describe('a provider that misbehaves', () => {
     system.server.reply = (body, response) => {
       answerRows(response, rowsOf(linesOf(body).filter(({ text }) => !text.includes('二'))));
     };
-    expect(await system.run({ task_id, max_attempts: 1 })).toMatchObject({
-      result: { units: { translated: 2, failed: 1 } },
+    expect(await system.run({ task_id, provider: 'patient', max_attempts: 1 })).toMatchObject({
+      status: 'succeeded',
+      result: { outcome: 'partly', units: { translated: 2, failed: 1 } },
     });
   });
 
@@ -224,7 +236,13 @@ describe('a provider that misbehaves', () => {
     system.server.reply = (body, response) => {
       const rows = linesOf(body).map(({ id, text }) => {
         const isWrong = text.startsWith('四');
-        return [id, { s: text, findings: isWrong ? [{ severity: 'warning', message: 'wrong number' }] : [] }];
+        return [
+          id,
+          {
+            s: text.slice(0, 12),
+            findings: isWrong ? [{ severity: 'warning', message: 'wrong number' }] : [],
+          },
+        ];
       });
       answerRows(response, Object.fromEntries(rows));
     };
@@ -253,13 +271,17 @@ describe('a provider that misbehaves', () => {
     const system = started();
     await system.publish('r2', { ...FILES, 'key.json': ['鍵の文です'] });
     const { task_id } = await system.task('key.json');
-    for (const status of [401, 403, 404]) {
+    for (const [status, code] of [
+      [401, 'provider_credentials'],
+      [403, 'provider_credentials'],
+      [404, 'provider_rejected'],
+    ] as const) {
       system.server.reply = (_body, response) => {
         answerJson(response, { error: { message: 'no' } }, status);
       };
       expect(await system.run({ task_id })).toMatchObject({
         status: 'failed',
-        failure_code: 'provider_rejected',
+        failure_code: code,
       });
       expect(await system.task('key.json')).toMatchObject({ status: 'pending', attempt: 0 });
     }

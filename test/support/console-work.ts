@@ -71,6 +71,8 @@ async function workOnSecond(world: ConsoleWorld): Promise<void> {
     await send(world, { destination: CONSOLE_FILES.drafts, units: lines.slice(from, to), ...other });
   };
   await drafts(0, 140);
+  // What a file brings is a candidate of the Translation Memory at once.
+  await drafts(55, 57, { change: (line) => `${line}～`, fields: { provider: 'file' } });
   // A person holds the next lines, and another one has changed a target.
   await drafts(140, 150, { fields: { worker_id: 'kana', lease_seconds: 86_400 } });
   await drafts(0, 1, { change: (line) => `${line}～`, person: 'review' });
@@ -129,7 +131,8 @@ async function fillMemory(world: ConsoleWorld): Promise<void> {
   for (const unit of (await units(CONSOLE_FILES.drafts)).slice(150, 152)) {
     const line = translationOf(unit);
     for (const target of [line, `${line.slice(0, -1)}～`]) {
-      await send(world, { destination: CONSOLE_FILES.drafts, units: [unit], change: () => target });
+      const fields = { provider: 'file' };
+      await send(world, { destination: CONSOLE_FILES.drafts, units: [unit], change: () => target, fields });
       const { matches } = await read('translation.memory.query', { source_text: unit.source_text });
       const record = matches.find(({ record: { target_text: text } }) => text === target)?.record;
       if (record === undefined) throw new Error(`the Translation Memory does not have "${target}"`);

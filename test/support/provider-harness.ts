@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import {
@@ -25,6 +25,7 @@ import type { Clock } from '../../src/platform/process/clock.ts';
 export interface SeenCall {
   readonly path: string;
   readonly authorization: string | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly body: SeenBody;
 }
 
@@ -72,6 +73,7 @@ export async function startProviderServer(
       const call = {
         path: request.url ?? '',
         authorization: request.headers.authorization,
+        headers: request.headers,
         body: JSON.parse(body) as SeenBody,
       };
       calls.push(call);

@@ -1,6 +1,9 @@
 import type { GlossaryPort } from '../../src/localization/glossary/glossary.ts';
 import type { TranslationMemory } from '../../src/localization/memory/translation-memory.ts';
 import type { TargetJudge } from '../../src/localization/translation/judge/target-judge.ts';
+import type { TextRules } from '../../src/localization/translation/judge/text-rules.ts';
+import { compileRules } from '../../src/localization/parse/rules/compile-rules.ts';
+import { loadedRules } from './parse-bytes.ts';
 import { createUnitSource } from '../../src/localization/translation/judge/unit-source.ts';
 import type { CharacterSheet } from '../../src/localization/translation/providers/character-sheet.ts';
 import type { FailedUnit } from '../../src/localization/translation/providers/provider-failure.ts';
@@ -109,6 +112,20 @@ const JUDGE: TargetJudge = {
     }),
 };
 
+/** The texts of "limited.json" have at most 9 characters. */
+const RULES: TextRules = {
+  ...compileRules(
+    loadedRules({
+      configuration: {
+        rules: [
+          { destination: ['limited.json'], format: 'json', limits: [{ fields: [], maxCharacters: 9 }] },
+        ],
+      },
+    }),
+  ),
+  digest: 'rules',
+};
+
 /** Trusted records of the memory, by source. */
 export type Known = Readonly<Record<string, string>>;
 
@@ -138,6 +155,7 @@ export function openWorkerWorld(
         offered.push(...targets.map(({ targetText }) => targetText));
         return Promise.resolve(true);
       },
+      withdraw: () => Promise.resolve(true),
     },
     ...overrides,
   } as RunPorts;
@@ -205,6 +223,7 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
     ),
     units: createUnitSource((query) => Promise.resolve(work.index.unitsAfter(query))),
     judge: JUDGE,
+    rules: () => Promise.resolve(RULES),
     memory: partial<TranslationMemory>({
       lookUp: (lookups) =>
         Promise.resolve(
@@ -264,6 +283,7 @@ function scripted(script: Script, requests: TranslationRequest[]): TranslationPr
     }),
     stepSize: { units: 20, characters: 4000 },
     requestsPerUnit: 3,
+    fallback: null,
     beginRun: () => undefined,
     evaluator: null,
     estimate: ({ units }) => ({ ...NO_USAGE, requests: 1, promptTokens: units.length * 10 }),

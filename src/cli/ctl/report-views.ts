@@ -1,5 +1,6 @@
 import { isRecord } from '../../domain/is-record.ts';
 import { isRolledBack, lastCurrentAt } from '../../domain/release/release-history.ts';
+import { endedAs } from '../../domain/translation/run-brief.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import type { Painter } from '../../platform/terminal/painter.ts';
@@ -63,7 +64,7 @@ export function renderTasks(tasks: readonly TaskView[], view: View): string {
   const columns: Array<Column<TaskView>> = [
     { title: 'TASK', cell: ({ task_id: id }) => id },
     { title: 'KIND', cell: ({ kind }) => kind },
-    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'STATUS', cell: endedAs },
     { title: 'LANE', cell: ({ lane }) => lane },
     { title: 'CREATED', cell: ({ created_at: at }) => textTime(at, now) },
     { title: 'STARTED', cell: ({ started_at: at }) => textTime(at, now), wide: true },
@@ -95,7 +96,7 @@ export function renderTask(task: TaskView, { now, painter }: View): string {
   const fields: Array<[string, string]> = [
     ['task', task.task_id],
     ['kind', task.kind],
-    ['status', task.status],
+    ['status', endedAs(task)],
     ['attempt', `${task.attempt} of ${task.max_attempts}`],
     ['arguments', JSON.stringify(task.args, bigintAsText)],
     ['created', textTime(task.created_at, now)],

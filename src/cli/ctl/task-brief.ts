@@ -1,4 +1,5 @@
 import { countNoun } from '../../domain/count-noun.ts';
+import { runBrief } from '../../domain/translation/run-brief.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
 import { textExcerpt } from '../../platform/terminal/text-table.ts';
 import { percentOf, type Progress } from '../output/progress-line.ts';
@@ -14,6 +15,8 @@ interface OutcomeWords {
 
 /** Describes how a task goes or ended; empty when there is nothing to say yet. */
 export function describeOutcome(task: TaskView, words: OutcomeWords): string {
+  const run = runBrief(task.result);
+  if (run !== null) return run;
   if (task.failure_code !== null) return `${task.failure_code}: ${task.failure_reason ?? ''}`;
   if (task.status === 'running' && task.progress !== null) return words.progress(task.progress);
   if (task.cancel_requested_at !== null) return `cancelled: ${task.cancel_reason ?? 'no reason given'}`;

@@ -17,7 +17,8 @@ const TASK_TONES: Readonly<Record<string, Tone>> = {
   succeeded: 'ok',
   failed: 'bad',
   cancelled: 'idle',
-} satisfies Record<Task['status'], Tone>;
+  partly: 'warn',
+} satisfies Record<Task['status'] | 'partly', Tone>;
 
 /** The state of a task. */
 export function TaskBadge({ status }: { status: string }): JSX.Element {

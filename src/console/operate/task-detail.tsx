@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { endedAs } from '../../domain/translation/run-brief.ts';
 import type { ConsoleContract } from '../../contract/console/console-contract.ts';
 import type { Report, Task } from '../api/wire.ts';
 import { ThroughputCurve } from '../charts/throughput-curve.tsx';
@@ -32,7 +33,7 @@ export function TaskDetail({ id }: { id: string }): JSX.Element {
           <>
             <p class="task-head">
               <strong>{titleOf(app, status.task)}</strong> <code class="muted">{status.task.kind}</code>{' '}
-              <TaskBadge status={status.task.status} />
+              <TaskBadge status={endedAs(status.task)} />
             </p>
             <Failure task={status.task} />
             <Course status={status} />

@@ -1,5 +1,6 @@
 import { untracked } from '@preact/signals';
 import type { JSX } from 'preact';
+import { endedAs, runBrief } from '../../domain/translation/run-brief.ts';
 import type { Report, Task } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
@@ -137,7 +138,7 @@ function TaskTable({ rows }: { rows: readonly Task[] }) {
       keyOf={({ task_id: id }) => id}
       columns={[
         { head: 'Task', cell: (task) => <TaskLink task={task} /> },
-        { head: 'Status', narrow: 'aside', cell: ({ status }) => <TaskBadge status={status} /> },
+        { head: 'Status', narrow: 'aside', cell: (task) => <TaskBadge status={endedAs(task)} /> },
         {
           head: 'Outcome',
           class: 'wide',
@@ -173,6 +174,8 @@ function outcome(task: Task, now: number): JSX.Element | string {
       </span>
     );
   }
+  const run = runBrief(task.result);
+  if (run !== null) return run;
   if (task.failure_code !== null) return <TaskFailure task={task} />;
   return (task.result === null ? '' : resultBrief(task.result, now, SHOWN_RESULTS)) || '–';
 }

@@ -4,7 +4,7 @@ import type { MemoryRefusal } from '../../domain/memory/transitions.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import type { MemoryAnswer, MemoryThread } from './memory-worker.ts';
 import type { ChangedRecord, Confirmation, Rejection } from './store/memory-changes.ts';
-import type { MemoryLookup } from './store/memory-lookup.ts';
+import { findsSimilar, type MemoryLookup } from './store/memory-lookup.ts';
 import type { HistoryEntry } from './store/memory-reads.ts';
 import type { KnownRecord, Proposal, ProposalOutcome } from './store/memory-writer.ts';
 
@@ -67,7 +67,7 @@ export function createTranslationMemory({
   return {
     lookUp: async (lookups, { path = null, signal } = {}) => {
       const penalty = penaltyOf(path);
-      const size = lookups.every(({ depth }) => depth !== 'all') ? BATCH.exact : BATCH.all;
+      const size = lookups.some(findsSimilar) ? BATCH.all : BATCH.exact;
       return await inBatches(lookups, size, (batch) =>
         thread.lookUp({ path, lookups: batch, penalty }, { signal }),
       );

@@ -16,6 +16,8 @@ import {
 import { parseArguments, parseOverride, parseResults, withoutTexts } from './work/update/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
+import { UNDO_PROVIDER } from '../../contract/actions/provider-names.ts';
+import { offerHandedIn } from './review/handed-in.ts';
 import type { BodyOf } from '../../contract/actions/body-of.ts';
 import { ServiceError, type FieldError } from '../../contract/problems/service-error.ts';
 import { LONGEST_LEASE_SECONDS } from '../../domain/translation/lease-length.ts';
@@ -63,7 +65,7 @@ async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Prom
   const examined = requireAccepted(await thread.examineUpdate(wanted));
   const { update, sources } = await judgeUpdate(options, wanted, examined);
   const done = requireAccepted(await thread.applyUpdate(update));
-  const isKnown = wanted.isTrial || (await offerWritten(options, { update, sources }, done));
+  const isKnown = wanted.isTrial || (await tellMemory(options, { update, sources }, done));
   return {
     ...(wanted.isTrial ? { dry_run: true } : {}),
     task: done.task,
@@ -122,6 +124,41 @@ async function judgeUpdate(
     }
   }
   return { update: { ...update, results, judgedFor: builtFor }, sources };
+}
+
+/**
+ * Tells the Translation Memory what an update means for it: targets that are handed in, or that a file or a program brings, become
+ * candidates, and those that an undo takes back are candidates no more. What a person saves while typing is nothing yet.
+ *
+ * @returns whether the memory answered
+ */
+async function tellMemory(
+  options: UpdateActionOptions,
+  judged: JudgedUpdate,
+  done: UpdateDone,
+): Promise<boolean> {
+  const { update } = judged;
+  if (update.provider === UNDO_PROVIDER) return await rejectTakenBack(options, judged, done);
+  if (update.status !== 'translated' && authorKindOf(update) === 'person') return true;
+  const isWhole = update.status === 'translated' && update.results.length === 0;
+  return isWhole ? await offerHandedIn(options, update) : await offerWritten(options, judged, done);
+}
+
+/** Rejects the candidates that came of targets which an undo has taken back. */
+async function rejectTakenBack(
+  { offers }: UpdateActionOptions,
+  { update: { results, taskId, reviewer, reason, tokenId, judgedFor }, sources }: JudgedUpdate,
+  { takenBack }: UpdateDone,
+): Promise<boolean> {
+  const texts = new Map(takenBack.map(({ requestedId, text }) => [unitIdText(requestedId), text]));
+  const targets = results.flatMap(({ unitId }, index) => {
+    const [source, targetText] = [sources[index], texts.get(unitIdText(unitId))];
+    if (source === undefined || targetText === undefined) return [];
+    const provenance = { provider: null, provider_run_id: null, task_id: taskId };
+    return { source, unitId: unitIdText(source.unit.unitId), targetText, author: null, ...provenance };
+  });
+  const by = { reviewer: reviewer ?? UNDO_PROVIDER, tokenId, reason: reason ?? 'the target was taken back' };
+  return await offers.withdraw(targets, by, judgedFor?.releaseId ?? null);
 }
 
 /** Offers the stored targets that nothing blocks to the Translation Memory. @returns whether it took them */

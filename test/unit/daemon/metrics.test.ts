@@ -230,9 +230,11 @@ describe('the metrics of work', () => {
     expect(text).not.toMatch(/^slipway_daemon_attestation_expires_timestamp_seconds /m);
     onFinished(task({ status: 'failed', failure_code: 'upstream_timeout' }));
     onFinished(task({ result: { downloaded_bytes: 42 } }));
+    onFinished(task({ kind: 'worker-run', result: { outcome: 'partly' } }));
     const lines = (await registry.metrics()).split('\n');
     expect(lines).toContain('slipway_daemon_upstream_errors_total{code="upstream_timeout"} 1');
     expect(lines).toContain('slipway_daemon_tasks_total{kind="sync",outcome="succeeded"} 1');
+    expect(lines).toContain('slipway_daemon_tasks_total{kind="worker-run",outcome="partly"} 1');
     expect(lines).toContain('slipway_daemon_sync_downloaded_bytes_total 42');
     expect(lines).toContain('slipway_daemon_sync_duration_seconds_sum 120');
   });

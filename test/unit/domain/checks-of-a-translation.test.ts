@@ -4,6 +4,7 @@ import type { CheckInput } from '../../../src/domain/text/checks/check-input.ts'
 import { CHECKS } from '../../../src/domain/text/checks/check-table.ts';
 import { checkTarget } from '../../../src/domain/text/checks/check-target.ts';
 import { displayWidth } from '../../../src/domain/text/checks/display-width.ts';
+import { longestTarget } from '../../../src/domain/text/checks/longest-target.ts';
 import { UTF_16 } from '../../../src/domain/text/checks/field-encodings.ts';
 import { findInconsistentTargets } from '../../../src/domain/text/checks/find-inconsistent-targets.ts';
 import { findPlaceholders, splitPlaceholders } from '../../../src/domain/text/placeholders.ts';
@@ -14,6 +15,21 @@ const LANGUAGES = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
 function checksOf(source: string, target: string, more: Partial<CheckInput> = {}): string[] {
   return checkTarget({ source, target, ...LANGUAGES, ...more }).map(({ check }) => check);
 }
+
+describe('the longest target of a field', () => {
+  it.each<[string, Parameters<typeof longestTarget>, number | null]>([
+    ['without limits', [{}, 'x', 'zh-Hans'], null],
+    ['by characters', [{ maxCharacters: 12 }, 'x', 'zh-Hans'], 12],
+    ['by bytes of UTF-8', [{ maxBytes: 31 }, 'x', 'zh-Hans'], 10],
+    ['by bytes of UTF-8 in Latin letters', [{ maxBytes: 31 }, 'x', 'en'], 31],
+    ['by bytes of UTF-16', [{ maxBytes: 31, encoding: UTF_16 }, 'x', 'en'], 15],
+    ['by columns, two for a wide character', [{ maxWidth: 20 }, 'x', 'ja'], 10],
+    ['by columns of each line', [{ maxWidth: 20, maxLines: 2 }, 'a\nb\nc', 'en'], 40],
+    ['by the smallest limit, and at least 1', [{ maxCharacters: 9, maxBytes: 2 }, 'x', 'zh'], 1],
+  ])('is %s', (_what, [limits, source, language], length) => {
+    expect(longestTarget(limits, source, language)).toBe(length);
+  });
+});
 
 /** Strings full of what the checks look for. */
 const markupText = fc

@@ -1,3 +1,4 @@
+import { endedAs, runBrief } from '../../../src/domain/translation/run-brief.ts';
 import * as fc from 'fast-check';
 import { assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -397,5 +398,25 @@ describe('the status of a task', () => {
     expect(
       all.filter((status) => ['blocked', 'proofread', 'published', 'superseded'].includes(status)),
     ).toEqual([]);
+  });
+});
+
+describe('a run of workers in one line', () => {
+  const reasons = [{ code: 'provider_unreachable', units: 20, message: 'connection refused' }];
+  const units = { reused: 0, translated: 40, left: 20 };
+
+  it('has what it has got, and why it has not got the rest', () => {
+    const result = { outcome: 'partly', units, reasons };
+    expect(runBrief(result)).toBe('40 translated, 20 left; provider_unreachable: connection refused');
+    expect(runBrief({ outcome: 'succeeded', units: { translated: 3 }, reasons: [] })).toBe('3 translated');
+    expect(runBrief({ outcome: 'succeeded', units: {}, reasons: [] })).toBe('nothing to translate');
+    expect([runBrief(null), runBrief({ units }), runBrief({ outcome: 'new' })]).toEqual([null, null, null]);
+  });
+
+  it('ended partly when it came to its end and left texts', () => {
+    expect(endedAs({ status: 'succeeded', result: { outcome: 'partly' } })).toBe('partly');
+    expect(endedAs({ status: 'succeeded', result: { outcome: 'succeeded' } })).toBe('succeeded');
+    expect(endedAs({ status: 'failed', result: { outcome: 'partly' } })).toBe('failed');
+    expect(endedAs({ status: 'running', result: null })).toBe('running');
   });
 });

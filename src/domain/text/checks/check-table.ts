@@ -211,6 +211,46 @@ export const CHECKS = {
     description: 'The target ends with another kind of punctuation than the source.',
     nextStep: 'End the target as the source ends.',
   },
+  answer_repeated: {
+    severity: 'error',
+    waivable: true,
+    applies: 'a provider has translated several texts',
+    description:
+      'A provider gave one translation for many different texts. Texts that differ in digits and punctuation only may have one.',
+    nextStep: 'Translate the text, or waive the finding where all of them mean the same.',
+  },
+  answer_shifted: {
+    severity: 'error',
+    waivable: true,
+    applies: 'a provider has translated several texts',
+    description:
+      'The numbers and the ends of the translations of one answer fit the texts before or after them, and not their own.',
+    nextStep: 'Translate the texts of this answer again.',
+  },
+  source_copied: {
+    severity: 'error',
+    waivable: true,
+    applies: 'a provider has translated the text',
+    description:
+      'The translation of a provider is the source, in letters that the target language does not have.',
+    nextStep: 'Translate the text, or waive the finding where it stays as it is.',
+  },
+  wrong_script: {
+    severity: 'error',
+    waivable: true,
+    applies: 'a provider has translated the text',
+    description:
+      'Most letters of the translation of a provider are not those of the target language. Some such letters are a warning.',
+    nextStep: 'Translate the text into the target language.',
+  },
+  token_moved: {
+    severity: 'warning',
+    waivable: true,
+    applies: 'a provider has translated the text',
+    description:
+      'A placeholder or a tag stands within the source and at the beginning of the translation, where models put what they cannot place.',
+    nextStep: 'Put it where the sentence needs it.',
+  },
   inconsistent_target: {
     severity: 'warning',
     waivable: true,

@@ -19,9 +19,9 @@ export interface MemoryLookup extends LanguagePair {
   readonly context: Readonly<Record<string, string>>;
   /**
    * `trusted` finds confirmed records with an equal source. `exact` finds candidates too, and is fast when the context or a default
-   * record decides. `all` finds similar ones, too.
+   * record decides. `all` finds similar ones, too, and `trusted_similar` only those of them that someone confirmed.
    */
-  readonly depth: 'trusted' | 'exact' | 'all';
+  readonly depth: 'trusted' | 'exact' | 'all' | 'trusted_similar';
   readonly limit: number;
 }
 
@@ -50,7 +50,7 @@ function variants(condition: string): string {
 export function findMatches(memory: OpenMemory, lookup: MemoryLookup): MemoryMatch[] {
   const keys = sourceKeysOf(lookup, lookup.source_text, lookup.context);
   const exact = findExact(memory, keys, lookup);
-  if (lookup.depth !== 'all') return orderMatches(exact).slice(0, lookup.limit);
+  if (!findsSimilar(lookup)) return orderMatches(exact).slice(0, lookup.limit);
   const found = new Map<string, MemoryMatch>();
   for (const match of [
     ...exact,
@@ -59,7 +59,15 @@ export function findMatches(memory: OpenMemory, lookup: MemoryLookup): MemoryMat
   ]) {
     if (!found.has(match.record.record_id)) found.set(match.record.record_id, match);
   }
-  return orderMatches([...found.values()]).slice(0, lookup.limit);
+  const wanted = [...found.values()].filter(
+    ({ record }) => lookup.depth === 'all' || record.state === 'trusted',
+  );
+  return orderMatches(wanted).slice(0, lookup.limit);
+}
+
+/** Whether a look-up also finds records whose source is not equal. */
+export function findsSimilar({ depth }: { readonly depth: MemoryLookup['depth'] }): boolean {
+  return depth === 'all' || depth === 'trusted_similar';
 }
 
 /** Finds the matches of several texts in one state of the file. The way to the file is paid once, not for each text. */
@@ -80,7 +88,7 @@ function findExact({ sql }: OpenMemory, keys: SourceKeys, lookup: MemoryLookup):
     rows.map(matchRecordOf).filter(({ source_text }) => source_text === normalized);
   const sameContext = contextKey === '' ? [] : equal(sql(OWN).all(identityBytes(lookup, keys)));
   const deciding = sameContext.length > 0 ? sameContext : equal(sql(DEFAULTS).all(sourceKey));
-  if (depth !== 'all' && deciding.length > 0) {
+  if (!findsSimilar(lookup) && deciding.length > 0) {
     return judgeExact({ contextKey, records: deciding, isComplete: true });
   }
   const trusted = sql(ALL).all(sourceKey, 'trusted', MOST_VARIANTS + 1);

@@ -28,6 +28,18 @@ export interface TargetOffers {
     origin: MemoryProvenance['origin'],
     releaseId: string | null,
   ): Promise<boolean>;
+  /**
+   * Rejects the candidates that targets were; records that someone confirmed stay.
+   *
+   * @returns whether the memory answered. It never throws
+   */
+  withdraw(targets: readonly OfferedTarget[], by: WithdrawnBy, releaseId: string | null): Promise<boolean>;
+}
+
+interface WithdrawnBy {
+  readonly reviewer: string;
+  readonly tokenId: string | null;
+  readonly reason: string;
 }
 
 interface TargetOffersOptions {
@@ -85,6 +97,19 @@ export function createTargetOffers({ memory, languages, logger }: TargetOffersOp
           { err: error, origin, targets: targets.length },
           'the Translation Memory did not take stored targets',
         );
+        return false;
+      }
+    },
+    withdraw: async (targets, by, releaseId) => {
+      if (targets.length === 0) return true;
+      try {
+        const records = await memory.known(proposalsOf(targets, 'task_update', releaseId, languages()));
+        for (const record of records) {
+          if (record?.state === 'candidate') await memory.reject({ record_id: record.record_id, ...by });
+        }
+        return true;
+      } catch (error) {
+        logger.warn({ err: error }, 'the Translation Memory did not reject what was taken back');
         return false;
       }
     },

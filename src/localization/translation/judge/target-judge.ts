@@ -75,7 +75,7 @@ export function createTargetJudge({
       // Read before the Glossary is asked: when they change meanwhile, the key is the old one, and the targets are judged again.
       const missing = termMissing();
       const compiled = await rules();
-      const constraintsOf = createConstraintLookup(compiled);
+      const constraintsOf = constraintLookup(compiled);
       const { generation, diagnoses } = await glossary.diagnose(
         {
           languages: pair,
@@ -127,7 +127,7 @@ export function createTargetJudge({
 }
 
 /** Looks up the constraints of fields. The rule of a container is searched once. */
-function createConstraintLookup(rules: TextRules): (place: TextPlace) => FieldConstraints {
+export function constraintLookup(rules: TextRules): (place: TextPlace) => FieldConstraints {
   const byContainer = new Map<string, CompiledRule>();
   return ({ destination, archiveEntry, fieldPath }) => {
     const key = JSON.stringify([destination, archiveEntry]);

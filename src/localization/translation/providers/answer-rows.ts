@@ -55,6 +55,7 @@ export const TRANSLATION_SCHEMA = rowsSchema({ t: { type: 'string' } });
 /**
  * Reads the text of a model's answer.
  *
+ * @param prompt the rules of the request; a row that repeats one of them is not used
  * @returns rows by unit id; rows whose id is unknown are left out
  * @throws ProviderError `answer_malformed` when there is no JSON in it
  */
@@ -62,16 +63,40 @@ export function readAnswerRows(
   content: string,
   lines: readonly AskedLine[],
   style: MaskStyle,
+  prompt: string,
 ): Map<string, Result<string, RowFailure>> {
+  const sentences = sentencesOf(prompt);
   return readRows(
     content,
     lines.map((line) => ({ ...line, text: line.masked.text })),
     (row, { masked }) => {
       const text = memberOf(row, 't');
+      if (typeof text === 'string' && repeatsPrompt(text, masked.text, sentences))
+        return failure(PROMPT_REPEATED);
       if (typeof text === 'string') return restoredRow(text, masked, style);
       return failure({ code: 'answer_malformed', message: 'the row does not have the string "t"' });
     },
   );
+}
+
+const PROMPT_REPEATED: RowFailure = {
+  code: 'answer_malformed',
+  message: 'the translation has a sentence of the prompt',
+};
+
+/** Shortest part of a prompt that no translation has by chance. */
+const SENTENCE_CHARACTERS = 24;
+
+function sentencesOf(prompt: string): readonly string[] {
+  return prompt
+    .split(/[.:;\n]/)
+    .map((sentence) => sentence.trim().toLowerCase())
+    .filter(({ length }) => length >= SENTENCE_CHARACTERS);
+}
+
+function repeatsPrompt(text: string, source: string, sentences: readonly string[]): boolean {
+  const [said, asked] = [text.toLowerCase(), source.toLowerCase()];
+  return sentences.some((sentence) => said.includes(sentence) && !asked.includes(sentence));
 }
 
 /** A line of a request, with the text that its row begins with. */

@@ -207,8 +207,12 @@ function judged(
   const { code, message } = error;
   const disposition = PROVIDER_FAILURES[code];
   if (turn === null || breaker === null) return error;
-  if (disposition === 'stop' || disposition === 'leave') {
+  if (code === 'cap_reached' || disposition === 'leave') {
     turn.left();
+    return error;
+  }
+  if (disposition === 'stop') {
+    turn.failed(error);
     return error;
   }
   // A server that has refused everything so far refuses more than the texts.

@@ -67,8 +67,9 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
     const { retryAfterMs } = error;
     const isOut = failures >= most || (retryAfterMs ?? 0) > longestWaitMs;
     if (isProbe || (isOut && openings === 0)) openings += 1;
+    // A provider that says when to come back is believed.
     const wait =
-      openings > 0
+      openings > 0 && retryAfterMs === null
         ? backoffMs(openings, WHILE_OPEN, random(), retryAfterMs)
         : backoffMs(failures, AFTER_FAILURE, random(), retryAfterMs);
     const now = clock.monotonic();
@@ -99,6 +100,7 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
     isOpen: () => openings > 0,
     hasWorked: () => hasWorked,
     tryAgain: () => {
+      if (openings === 0) failures = 0;
       closedUntil = askedUntil;
     },
     admit: async (signal) => {

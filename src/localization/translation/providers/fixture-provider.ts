@@ -102,6 +102,7 @@ export async function createFixtureProvider(
     promptOf: () => null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
+    fallback: null,
     estimate,
     beginRun: () => undefined,
     translateBatch: async ({ units, counts, signal }) => {

@@ -60,6 +60,7 @@ export function createLibreTranslateProvider(
     promptOf: () => null,
     stepSize: size,
     requestsPerUnit: limits.requestsPerUnit,
+    fallback: null,
     evaluator: null,
     beginRun: options.breaker.tryAgain,
     estimate: ({ units }) => {

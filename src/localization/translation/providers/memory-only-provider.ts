@@ -11,6 +11,7 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
     promptOf: () => null,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
+    fallback: null,
     evaluator: null,
     beginRun: () => undefined,
     estimate: () => NO_USAGE,

@@ -47,6 +47,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     promptDigest: promptDigest(style, instructions),
     stepSize: size,
     requestsPerUnit: limits.requestsPerUnit,
+    fallback: null,
     evaluator: createOpenAiEvaluator(chat, options),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
@@ -67,7 +68,10 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
           const { failed, lines, question } = prepare(request, units);
           if (lines.length === 0) return { providerRunId: null, rows: failed };
           const { content, providerRunId } = await chat.ask(question, request, count);
-          return { providerRunId, rows: new Map([...readAnswerRows(content, lines, style), ...failed]) };
+          return {
+            providerRunId,
+            rows: new Map([...readAnswerRows(content, lines, style, question.prompt.system), ...failed]),
+          };
         },
       );
       return { ...settled, usage };

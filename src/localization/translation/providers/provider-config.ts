@@ -23,33 +23,30 @@ const hostName = z
     'must be a host name or an address in lower case, without scheme, port and path',
   );
 
-// The schema of the chart takes patterns without lookahead only (Go's regular expressions), so these are not in one.
+/**
+ * Headers and members of bodies that every request has; nothing may take their place. The schema of the chart takes patterns without
+ * lookahead only, as Go does, so these names are in no pattern.
+ */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'host',
+  'connection',
   'content-length',
   'content-type',
   'transfer-encoding',
-  'connection',
 ]);
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['messages', 'model', 'response_format', 'stream', 'n']);
 
-/** A header that neither the transport nor this program sets. */
 const headerName = z
   .string()
   .max(64)
-  .regex(/^[a-z0-9-]+$/)
-  .refine((name) => !OWN_HEADERS.has(name), {
-    message: 'must be the name of a header in lower case, and none that requests have anyway',
-  });
+  .regex(/^[a-z0-9-]+$/, 'must be the name of a header in lower case')
+  .refine((name) => !OWN_HEADERS.has(name), 'must be none of the headers that every request has');
 
-/** A member of a body beside those that carry the question. */
 const bodyMember = z
   .string()
-  .max(64)
   .min(1)
-  .refine((name) => !OWN_MEMBERS.has(name), {
-    message: 'must not be "messages", "model", "response_format", "stream" or "n"',
-  });
+  .max(64)
+  .refine((name) => !OWN_MEMBERS.has(name), `must be none of ${[...OWN_MEMBERS].join(', ')}`);
 
 const limits = z
   .strictObject({
@@ -119,6 +116,7 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   instructions: ['openai'],
   temperature: ['openai'],
   preset: ['openai'],
+  fallback: ['openai', 'libretranslate'],
 };
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   openai: ['url', 'model'],
@@ -188,6 +186,14 @@ export const providerConfigurationSchema = z
       .max(8000)
       .optional()
       .describe('Added to the prompt: the style of the game, for example.'),
+    fallback: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe(
+        'Provider that translates while this one is out or its account has trouble. It has none itself.',
+      ),
     limits,
     prices,
   })
@@ -236,9 +242,15 @@ export const providersSchema = z
     error: ({ code }) => (code === 'invalid_key' ? NAME_PROBLEM : undefined),
   })
   .superRefine((providers, context) => {
-    for (const [name, { kind }] of Object.entries(providers)) {
+    for (const [name, { kind, fallback }] of Object.entries(providers)) {
       const message = reservedName(name, kind);
       if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+      if (fallback === undefined) continue;
+      const other = Object.hasOwn(providers, fallback) ? providers[fallback] : undefined;
+      const isFit = other?.url !== undefined || other?.preset !== undefined;
+      if (isFit && fallback !== name && other.fallback === undefined) continue;
+      const names = 'must name another provider with a url or a preset, which has no fallback itself';
+      context.addIssue({ code: 'custom', path: [name, 'fallback'], message: names });
     }
   })
   .default({})

@@ -35,11 +35,23 @@ export function createProviderSet(
     const { requestsPerMinute = null, charactersPerMinute = null } = config.limits;
     const rateLimit = createRateLimit({ requestsPerMinute, charactersPerMinute }, world.clock);
     const { attempts: most, longestWaitSeconds } = config.limits;
-    const breaker = createBreaker({ ...world, most, longestWaitMs: longestWaitSeconds * 1000 });
+    // Another provider can be asked at once.
+    const longestWaitMs = config.fallback === undefined ? longestWaitSeconds * 1000 : 0;
+    const breaker = createBreaker({ ...world, most, longestWaitMs });
     const options = { ...world, config, rateLimit, breaker };
-    return config.kind === 'openai'
-      ? createOpenAiProvider(name, options)
-      : createLibreTranslateProvider(name, options);
+    const provider =
+      config.kind === 'openai'
+        ? createOpenAiProvider(name, options)
+        : createLibreTranslateProvider(name, options);
+    return config.fallback === undefined ? provider : { ...provider, fallback: openNamed(config.fallback) };
+  };
+
+  const openNamed = (name: string): TranslationProvider | null => {
+    const config = providerNamed(providers, name);
+    if (config === null) return null;
+    const provider = opened.get(name) ?? create(name, config);
+    opened.set(name, provider);
+    return provider;
   };
 
   return {
@@ -50,9 +62,7 @@ export function createProviderSet(
         if (fixturePath === null) return null;
         return await createFixtureProvider(name, config, await readFixtureFile(fixturePath, signal), signal);
       }
-      const provider = opened.get(name) ?? create(name, config);
-      opened.set(name, provider);
-      return provider;
+      return openNamed(name);
     },
   };
 }

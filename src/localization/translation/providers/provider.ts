@@ -103,6 +103,8 @@ export interface TranslationProvider {
   readonly stepSize: BatchSize;
   /** Most requests about one unit in a run beyond the first; 0 where no request is sent. */
   readonly requestsPerUnit: number;
+  /** The provider that is asked while this one is out; `null` for none. */
+  readonly fallback: TranslationProvider | null;
   /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
   /** The usage of a request, estimated high and without a call. */

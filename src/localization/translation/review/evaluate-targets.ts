@@ -54,6 +54,7 @@ export async function openEvaluation(
   if (evaluator === null) {
     throw new TaskError('provider_not_configured', `the provider "${provider.name}" cannot evaluate`);
   }
+  provider.beginRun();
   const spending = createSpending(chosen);
   const { sourceLanguage, targetLanguage } = ports.languages();
   const isTrial = args.dry_run ?? false;

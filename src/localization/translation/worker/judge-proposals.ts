@@ -1,3 +1,4 @@
+import type { TranslationProvider } from '../providers/provider.ts';
 import type { Judgement } from '../judge/target-judge.ts';
 import { NO_PROVENANCE, type JudgedBy } from '../work/store/target-rows.ts';
 import type { ChunkUnit } from './chunk-units.ts';
@@ -17,6 +18,8 @@ export interface Proposal {
   /** The token that alone stands for the record of the memory; `null` for a machine. */
   readonly tokenId: string | null;
   readonly providerRunId: string | null;
+  /** The provider that made it; `null` for one of the memory. */
+  readonly maker: TranslationProvider | null;
   /** The record of the memory that it was taken from. */
   readonly recordId: string | null;
   /** The unit that it was translated for, when that is another one. */
@@ -109,6 +112,7 @@ async function trustedOf(
         author: 'memory',
         tokenId,
         providerRunId: null,
+        maker: null,
         recordId: match.record.record_id,
         copiedFrom: null,
         isRepaired: false,
@@ -133,15 +137,27 @@ export async function storeProposals(
   lease: Lease,
   proposals: readonly JudgedProposal[],
 ): Promise<number> {
-  if (proposals.length === 0) return 0;
-  const { thread, provider, tally } = world;
+  let written = 0;
+  for (const [maker, made] of Map.groupBy(proposals, (proposal) => proposal.maker)) {
+    written += await storeMade(world, lease, made, maker);
+  }
+  return written;
+}
+
+async function storeMade(
+  world: RunWorld,
+  lease: Lease,
+  proposals: readonly JudgedProposal[],
+  maker: TranslationProvider | null,
+): Promise<number> {
+  const { thread, tally } = world;
   const { isHeld, outcomes } = await thread.storeResults({
     token: lease.token,
-    results: proposals.map((proposal) => resultOf(proposal, provider.name)),
+    results: proposals.map(resultOf),
     provenance: {
       ...NO_PROVENANCE,
-      model: provider.model,
-      promptDigest: provider.promptDigest,
+      model: maker?.model ?? null,
+      promptDigest: maker?.promptDigest ?? null,
       taskId: lease.taskId,
       releaseId: lease.releaseId,
     },
@@ -160,8 +176,8 @@ export async function storeProposals(
   return outcomes.filter(isWritten).length;
 }
 
-function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
-  const { unit, text, author, tokenId, judgement, judgedBy, copiedFrom, providerRunId } = proposal;
+function resultOf(proposal: JudgedProposal): WorkerResult {
+  const { unit, text, author, tokenId, judgement, judgedBy, copiedFrom, providerRunId, maker } = proposal;
   const { unitId, sourceDigest, revision } = unit.leased;
   const isMachine = author === 'machine';
   return {
@@ -174,7 +190,7 @@ function resultOf(proposal: JudgedProposal, provider: string): WorkerResult {
       sourceDigest,
       authorKind: author,
       tokenId,
-      provider: isMachine ? provider : null,
+      provider: maker?.name ?? null,
       providerRunId: isMachine ? providerRunId : null,
       findings: judgement.findings,
       qaIdentity: judgement.qaIdentity,
@@ -190,17 +206,17 @@ function outcomeOf({ author, copiedFrom, isRepaired }: JudgedProposal): UnitOutc
 }
 
 async function offerToMemory(
-  { offers, memory, provider, logger }: RunWorld,
+  { offers, memory, logger }: RunWorld,
   { taskId, releaseId }: Lease,
   stored: readonly JudgedProposal[],
 ): Promise<void> {
   const made = stored.filter(({ author }) => author === 'machine');
-  const offered = made.map(({ unit, text, providerRunId }) => ({
+  const offered = made.map(({ unit, text, providerRunId, maker }) => ({
     source: unit.source,
     unitId: unit.key,
     targetText: text,
     author: { kind: 'machine' as const, tokenId: null },
-    provider: provider.name,
+    provider: maker?.name ?? null,
     provider_run_id: providerRunId,
     task_id: taskId,
   }));

@@ -5,6 +5,7 @@ import type { GlossaryPort } from '../../glossary/glossary.ts';
 import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { TargetOffers } from '../judge/offer-targets.ts';
 import type { TargetJudge } from '../judge/target-judge.ts';
+import type { TextRules } from '../judge/text-rules.ts';
 import type { UnitSource } from '../judge/unit-source.ts';
 import type { CharacterSheet } from '../providers/character-sheet.ts';
 import type { RequestCounts, TranslationProvider } from '../providers/provider.ts';
@@ -22,6 +23,8 @@ export interface RunPorts {
   readonly thread: TranslationThread;
   readonly units: UnitSource;
   readonly judge: TargetJudge;
+  /** @throws ServiceError `backend_unavailable` */
+  readonly rules: () => Promise<TextRules>;
   readonly memory: TranslationMemory;
   readonly offers: TargetOffers;
   readonly glossary: GlossaryPort;

@@ -1,6 +1,7 @@
+import { machineFlaws, type AnswersSoFar } from '../../../domain/translation/machine-flaws.ts';
 import type { Lease } from '../work/leases/chunk-leases.ts';
-import type { FailedUnit } from '../providers/provider-failure.ts';
-import type { TranslationOutcome, UnitToTranslate } from '../providers/provider.ts';
+import { isOfProvider, type FailedUnit } from '../providers/provider-failure.ts';
+import type { TranslationOutcome, TranslationProvider, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
   errorCount,
@@ -24,6 +25,14 @@ export interface BatchFailure {
   readonly failure: FailedUnit;
 }
 
+/** What the batches of a chunk share. */
+interface ChunkWork {
+  /** All units of the chunk, for the characters of the scene. */
+  readonly units: readonly ChunkUnit[];
+  /** The translations of the chunk so far. */
+  readonly answers: AnswersSoFar;
+}
+
 /** The signals of the work on a chunk. */
 export interface ChunkSignals {
   /** Aborted when the run is cancelled or the lease is lost. */
@@ -35,29 +44,32 @@ export interface ChunkSignals {
 /**
  * Translates a batch: asks the provider, judges, asks once more about findings that it may repair, and gives repetitions the same text.
  *
- * @param chunk all units of the chunk, for the characters of the scene
  * @throws the reason of a signal; the errors of the Glossary
  */
 export async function translateBatch(
   world: RunWorld,
   lease: Lease,
   batch: readonly Repetition[],
-  chunk: readonly ChunkUnit[],
+  { units: chunk, answers }: ChunkWork,
   signals: ChunkSignals,
 ): Promise<TranslatedBatch> {
   const { wasProofread } = lease;
+  const judge = async (proposals: readonly Proposal[]): Promise<readonly JudgedProposal[]> => {
+    const judged = await judgeProposals(world, proposals, wasProofread, signals.lost);
+    return withFlaws(world, judged, answers);
+  };
   const leaders = batch.map(({ leader }) => leader);
   const asked = await writeUnits(world, leaders, wasProofread, signals.work);
   const ask = createAsk(world, lease, leaders, chunk, signals.work);
   const outcome = await ask(asked);
   const byKey = new Map(batch.map((repetition) => [repetition.leader.key, repetition]));
   const first = proposalsOf(outcome.results, byKey, false);
-  const judged = await judgeProposals(world, first, wasProofread, signals.lost);
+  const judged = await judge(first);
   const again = usesContext(world.provider) ? await askAgain(judged, asked, ask, signals) : [];
-  const repaired = await judgeProposals(world, proposalsOf(again, byKey, true), wasProofread, signals.lost);
+  const repaired = await judge(proposalsOf(again, byKey, true));
   const chosen = better(judged, repaired);
   const copies = chosen.flatMap((proposal) => copiesOf(proposal, byKey));
-  const judgedCopies = await judgeProposals(world, copies, wasProofread, signals.lost);
+  const judgedCopies = await judge(copies);
   return {
     proposals: [...chosen, ...judgedCopies],
     failures: outcome.failures.flatMap((failure) => {
@@ -67,7 +79,36 @@ export async function translateBatch(
   };
 }
 
-type Ask = (units: readonly UnitToTranslate[]) => Promise<TranslationOutcome>;
+/** Adds what only programs do wrong to the findings of their translations. */
+function withFlaws(
+  { languages, provider }: RunWorld,
+  judged: readonly JudgedProposal[],
+  answers: AnswersSoFar,
+): readonly JudgedProposal[] {
+  // The translations of a file are prepared by people.
+  if (provider.kind === 'fixture') return judged;
+  const texts = judged.map(({ unit: { key, source }, text }) => ({
+    key,
+    source: source.unit.sourceText,
+    target: text,
+  }));
+  const flaws = machineFlaws(texts, languages(), answers);
+  return judged.map((proposal) => {
+    const own = (flaws.get(proposal.unit.key) ?? []).map((flaw) => ({ ...flaw, origin: 'target' as const }));
+    const { judgement } = proposal;
+    return { ...proposal, judgement: { ...judgement, findings: [...judgement.findings, ...own] } };
+  });
+}
+
+/** An outcome whose translations name their provider. */
+interface Asked {
+  readonly results: readonly MadeUnit[];
+  readonly failures: TranslationOutcome['failures'];
+}
+
+type MadeUnit = TranslationOutcome['results'][number] & { readonly maker: TranslationProvider };
+
+type Ask = (units: readonly UnitToTranslate[]) => Promise<Asked>;
 
 function createAsk(
   world: RunWorld,
@@ -80,11 +121,27 @@ function createAsk(
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   const about = world.about(destination);
-  return async (units) => {
+  const askOf = async (maker: TranslationProvider, units: readonly UnitToTranslate[]): Promise<Asked> => {
     const request = { sourceLanguage, targetLanguage, characters, about, spending, counts, signal };
-    const outcome = await provider.translateBatch({ ...request, units });
-    tally.usage(taskId, outcome.usage);
-    return outcome;
+    const { results, failures, usage } = await maker.translateBatch({ ...request, units });
+    tally.usage(taskId, usage);
+    return { results: results.map((result) => ({ ...result, maker })), failures };
+  };
+  return async (units) => {
+    const first = await askOf(provider, units);
+    const { fallback } = provider;
+    const isOut = ({ code }: FailedUnit): boolean => isOfProvider(code) && code !== 'cap_reached';
+    const out = new Set(first.failures.filter(isOut).map(({ unitId }) => unitId));
+    if (fallback === null || out.size === 0) return first;
+    const second = await askOf(
+      fallback,
+      units.filter(({ unitId }) => out.has(unitId)),
+    );
+    const others = first.failures.filter((failure) => !isOut(failure));
+    return {
+      results: [...first.results, ...second.results],
+      failures: [...others, ...second.failures],
+    };
   };
 }
 
@@ -94,7 +151,7 @@ async function askAgain(
   asked: readonly UnitToTranslate[],
   ask: Ask,
   { work, lost }: ChunkSignals,
-): Promise<TranslationOutcome['results']> {
+): Promise<Asked['results']> {
   const findings = new Map(judged.map((proposal) => [proposal.unit.key, repairableFindings(proposal)]));
   const again = asked.flatMap((unit) => {
     const wrong = findings.get(unit.unitId) ?? [];
@@ -113,11 +170,11 @@ async function askAgain(
 }
 
 function proposalsOf(
-  results: TranslationOutcome['results'],
+  results: Asked['results'],
   byKey: ReadonlyMap<string, Repetition>,
   isRepaired: boolean,
 ): readonly Proposal[] {
-  return results.flatMap(({ unitId, translatedText, providerRunId }) => {
+  return results.flatMap(({ unitId, translatedText, providerRunId, maker }) => {
     const repetition = byKey.get(unitId);
     if (repetition === undefined) return [];
     return {
@@ -126,6 +183,7 @@ function proposalsOf(
       author: 'machine',
       tokenId: null,
       providerRunId,
+      maker,
       recordId: null,
       copiedFrom: null,
       isRepaired,

@@ -1,3 +1,4 @@
+import type { AnswersSoFar } from '../../../domain/translation/machine-flaws.ts';
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import { unixSeconds } from '../../../platform/process/clock.ts';
 import { PROVIDER_FAILURES, isOfProvider, type ProviderFailureCode } from '../providers/provider-failure.ts';
@@ -28,9 +29,10 @@ export async function translateChunk(
   const knownKeys = new Set(known.map(({ unit }) => unit.key));
   const open = groupRepetitions(units.filter(({ key }) => !knownKeys.has(key)));
   const failures: ChunkFailure[] = [];
+  const answers: AnswersSoFar = new Map();
   for (const batch of splitIntoBatches(open, world.provider.stepSize)) {
     signals.work.throwIfAborted();
-    const translated = await translateBatch(world, lease, batch, units, signals);
+    const translated = await translateBatch(world, lease, batch, { units, answers }, signals);
     written += await storeProposals(world, lease, translated.proposals);
     failures.push(...translated.failures.map((failure) => noted(world, failure)));
     // The next batch would meet the same trouble.

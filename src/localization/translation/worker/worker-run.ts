@@ -25,7 +25,7 @@ interface RunState {
   readonly troubled: Map<string, number>;
 }
 
-/** Chunks in a row, for each that is worked on together, that may fail because of the provider before the run gives up. */
+/** Chunks in a row, for each that is worked on together, that may fail because of the provider before the run gives up; fewer with a smaller `max_attempts`. */
 const MOST_TROUBLES = 3;
 
 /**
@@ -43,6 +43,7 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
   const expected = expectedRequests(world, total);
   context.log('info', expectation(total, expected), { provider: provider.name });
   provider.beginRun();
+  provider.fallback?.beginRun();
   const state: RunState = {
     claims: createChunkClaims(world),
     total,
@@ -158,7 +159,7 @@ async function workOn(
     if (decided.retryAt !== null && isHeld) state.claims.retry(lease, decided.retryAt);
     else state.passed += decided.units;
     noteTrouble(state, lease, decided);
-    noteStop(state, decided, MOST_TROUBLES * settings.concurrency);
+    noteStop(state, decided, Math.min(MOST_TROUBLES, settings.maxAttempts) * settings.concurrency);
   } catch (error) {
     await held.stop();
     if (error instanceof LeaseLostError || held.lost.reason instanceof LeaseLostError) {

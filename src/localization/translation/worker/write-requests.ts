@@ -1,5 +1,7 @@
 import type { MemoryLookup } from '../../memory/store/memory-lookup.ts';
+import { longestTarget } from '../../../domain/text/checks/longest-target.ts';
 import { memoryContext } from '../judge/offer-targets.ts';
+import { constraintLookup } from '../judge/target-judge.ts';
 import { contextOf } from '../judge/text-place.ts';
 import { charactersOfScene } from '../providers/character-sheet.ts';
 import { placedText } from '../providers/script.ts';
@@ -28,6 +30,8 @@ export async function writeUnits(
   signal: AbortSignal,
 ): Promise<readonly UnitToTranslate[]> {
   const isRich = usesContext(world.provider);
+  const constraintsOf = constraintLookup(await world.rules());
+  const { targetLanguage } = world.languages();
   const terms = isRich ? await termsOf(world, units, wasProofread, signal) : [];
   const examples = isRich ? await examplesOf(world, units, signal) : [];
   const targets = isRich ? await targetsAround(world, units, signal) : undefined;
@@ -38,7 +42,7 @@ export async function writeUnits(
     ...placedText(source, targets),
     constraints: terms[index] ?? [],
     examples: examples[index] ?? [],
-    maxLength: null,
+    maxLength: longestTarget(constraintsOf(source.unit), source.unit.sourceText, targetLanguage),
     findings: [],
   }));
 }
@@ -126,7 +130,7 @@ function mergeConstraints(constraints: readonly ReportedConstraint[]): readonly 
   return [...merged.values()];
 }
 
-/** Similar translations of the memory. A memory that cannot be used only makes the request poorer. */
+/** Similar translations of the memory that people confirmed: a model would repeat the flaws of others. A memory that cannot be used only makes the request poorer. */
 async function examplesOf(
   { memory, settings, languages, logger }: RunSetup,
   units: readonly ChunkUnit[],
@@ -134,7 +138,7 @@ async function examplesOf(
 ): Promise<readonly (readonly MemoryExample[])[]> {
   try {
     const answers = await memory.lookUp(
-      units.map((unit) => lookUpOf(unit, languages(), 'all', MAX_EXAMPLES)),
+      units.map((unit) => lookUpOf(unit, languages(), 'trusted_similar', MAX_EXAMPLES)),
       { path: settings.memoryPath, signal },
     );
     return answers.map(({ matches }) =>

@@ -31,6 +31,33 @@ describe('the lookup', () => {
     expect(matches[2]?.proposed_text).toBe('获得了10张抽卡券');
   });
 
+  it('finds only what someone confirmed for those who must not see the rest', async () => {
+    const { files } = await memoryFiles();
+    trust(
+      files,
+      proposal('ガチャ券を3枚もらったよ', '获得3张抽卡券啦'),
+      proposal('ガチャ券を5枚もらった', '五'),
+    );
+    files.write(null, (store) => {
+      proposeRecords(
+        store,
+        ['ガチャ券を10枚もらった', 'ガチャ券を6枚もらった', 'ガチャ券を7枚もらった'].map((text) =>
+          proposal(text, '垃圾'),
+        ),
+        300,
+      );
+      indexTexts(store, 1000);
+    });
+    const targets = (depth: 'all' | 'trusted_similar'): string[] =>
+      files.read(null, (store) =>
+        findMatches(store, lookup('ガチャ券を10枚もらった', { depth })).map(
+          ({ proposed_text: text }) => text,
+        ),
+      );
+    expect(targets('all')).toContain('垃圾');
+    expect(targets('trusted_similar').toSorted()).toEqual(['五', '获得3张抽卡券啦'].toSorted());
+  });
+
   it('finds exact texts of any length, and only in its pair of languages', async () => {
     const { files } = await memoryFiles();
     const long = 'あ"*'.repeat(5000);

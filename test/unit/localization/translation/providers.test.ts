@@ -221,6 +221,30 @@ describe('the configuration of providers', () => {
     expect(problemsOf({ ...openai, limits: { timeoutSeconds: 0 }, mask: 'html', more: 1 })).toHaveLength(3);
   });
 
+  it('has the place of a preset, whose host must be allowed, too', () => {
+    const { url: _, ...rest } = openai;
+    const hosts = { openai: 'api.openai.com', ollama: '127.0.0.1', anthropic: 'api.anthropic.com' };
+    for (const [preset, host] of Object.entries(hosts))
+      expect(problemsOf({ ...rest, preset, allowHosts: [host] })).toEqual([]);
+    expect(problemsOf({ ...rest, preset: 'gemini' })).toEqual([
+      'allowHosts does not have "generativelanguage.googleapis.com", the host of url; add it to allow that texts are sent there',
+    ]);
+    expect(problemsOf({ ...rest, preset: 'azure' })).toEqual(['url is missing; the kind "openai" needs it']);
+    expect(problemsOf({ kind: 'fixture', preset: 'openai' })).toContain(
+      'preset is not used by the kind "fixture"',
+    );
+  });
+
+  it('takes no header, member or fallback that would change the question', () => {
+    expect(problemsOf({ ...openai, headers: { 'x-title': 'a' }, query: { 'api-version': 'v' } })).toEqual([]);
+    expect(problemsOf({ ...openai, headers: { 'content-length': '1' } })).toHaveLength(1);
+    expect(problemsOf({ ...openai, extraBody: { messages: [] } })).toHaveLength(1);
+    for (const fallback of ['mine', 'fixture', 'constructor'])
+      expect(problemsOf({ ...openai, fallback }).join()).toContain('fallback must name another provider');
+    const both = providersSchema.safeParse({ mine: { ...openai, fallback: 'other' }, other: openai });
+    expect(both.success).toBe(true);
+  });
+
   it.each([
     ['Not good', 'memory-only', 'the name must be lower case letters, digits, "_" and "-", at most 64'],
     ['file', 'memory-only', 'marks the work of people in histories; choose another name'],

@@ -74,7 +74,12 @@ type Proposals = Parameters<TranslationMemory['propose']>[0];
 
 /** One task of three units, and the action on it. */
 async function open(
-  ports: { readonly propose?: TranslationMemory['propose']; readonly judge?: TargetJudge } = {},
+  ports: {
+    readonly propose?: TranslationMemory['propose'];
+    readonly judge?: TargetJudge;
+    /** The states of records by their target. */
+    readonly known?: Readonly<Record<string, 'candidate' | 'trusted'>>;
+  } = {},
 ) {
   const path = join(await temporaryDirectory(), 'translation.db');
   const calls = createStore({ path, targetLanguage: 'zh-Hans' });
@@ -103,13 +108,28 @@ async function open(
     proposed.push(...records);
     return Promise.resolve([]);
   };
+  const rejected: Parameters<TranslationMemory['reject']>[0][] = [];
+  const memory = partial<TranslationMemory>({
+    propose: ports.propose ?? propose,
+    known: (records) =>
+      Promise.resolve(
+        records.map(({ target_text: text }) => {
+          const state = ports.known?.[text];
+          return state === undefined ? null : { record_id: `tm_${text}`, state };
+        }),
+      ),
+    reject: (request) => {
+      rejected.push(request);
+      return Promise.resolve({ ok: false, error: { code: 'unknown_record', message: 'gone' } } as const);
+    },
+  });
   const action = updateAction({
     engine,
     thread: callerInProcess(calls),
     judge: ports.judge ?? JUDGE,
     units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
     offers: createTargetOffers({
-      memory: partial<TranslationMemory>({ propose: ports.propose ?? propose }),
+      memory,
       languages: () => ({ sourceLanguage: 'ja', targetLanguage: 'zh-Hans' }),
       logger: createSilentLogger(),
     }),
@@ -141,6 +161,7 @@ async function open(
     engine,
     clock,
     proposed,
+    rejected,
     accept,
     update,
     rows,
@@ -201,11 +222,44 @@ describe('storing results', () => {
       status: 'blocked',
       unit_counts: { draft: 1, blocked: 1, untranslated: 1 },
     });
-    expect(world.proposed.map(({ target_text }) => target_text)).toEqual(['T0']);
+    expect(world.proposed).toEqual([]);
     await world.update({ status: 'in_progress', translation_results: [result(1), result(2)] });
     expect(world.task()).toMatchObject({ status: 'in_progress', unit_counts: { draft: 3 } });
     await world.update({ status: 'translated' });
     expect(world.task()).toMatchObject({ status: 'translated', unit_counts: { translated: 3 } });
+    // What was typed before is no translation: the memory learns what is handed in.
+    expect(world.proposed).toMatchObject(
+      SOURCES.map((source_text, at) => ({
+        source_text,
+        target_text: `T${at}`,
+        author: { kind: 'person', tokenId: 'translator-1' },
+        provenance: { origin: 'task_update', task_id: world.taskId, unit_id: unit(at) },
+      })),
+    );
+  });
+
+  it('proposes what files and programs bring at once', async () => {
+    const world = await open();
+    await world.update({ status: 'in_progress', provider: 'file', translation_results: [result(0)] });
+    await world.update({ provider: 'agency', provider_run_id: 'r', translation_results: [result(1)] });
+    expect(world.proposed.map(({ target_text: text }) => text)).toEqual(['T0', 'T1']);
+  });
+
+  it('rejects the candidates of targets that an undo takes back, and no others', async () => {
+    const world = await open({ known: { T0: 'candidate', T1: 'trusted' } });
+    const run = { provider: 'x', provider_run_id: 'run-1' };
+    await world.update({ ...run, translation_results: [result(0), result(1)] });
+    const before = world.proposed.length;
+    await world.update({
+      provider: 'undo',
+      status: 'in_progress',
+      reason: 'wrong model',
+      translation_results: [result(0, ''), result(1, 'mine')],
+    });
+    expect(world.rejected).toEqual([
+      { record_id: 'tm_T0', reviewer: 'undo', tokenId: 'translator-1', reason: 'wrong model' },
+    ]);
+    expect(world.proposed).toHaveLength(before);
   });
 
   it('is a success without an effect for the same run of a provider', async () => {
@@ -234,8 +288,8 @@ describe('storing results', () => {
 
   it('stores targets also when the memory does not answer, and says so', async () => {
     const world = await open({ propose: () => Promise.reject(new Error('closed')) });
-    expect(await world.update({ translation_results: [result(0)] })).toMatchObject({
-      written: 1,
+    expect(await world.update({ status: 'translated', translation_results: ALL })).toMatchObject({
+      written: 3,
       memory: 'unavailable',
     });
   });
@@ -687,7 +741,6 @@ describe('an update of a superseded task', () => {
       unit(3),
     ]);
     expect(successor?.unit_counts).toEqual({ draft: 3, untranslated: 1 });
-    expect(world.proposed).toHaveLength(3);
   });
 
   it('is refused where the text changed, or when it is a status', async () => {

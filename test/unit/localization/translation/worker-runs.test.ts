@@ -3,6 +3,7 @@ import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
 import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
+import type { TranslationProvider } from '../../../../src/localization/translation/providers/provider.ts';
 import type { RunSettings } from '../../../../src/localization/translation/worker/run-world.ts';
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
@@ -119,7 +120,7 @@ describe('a run of workers', () => {
       return Promise.resolve(true);
     };
     const files = { a: ['same', 'x'], b: ['same', 'y'], c: ['same', 'z'], d: ['same'] };
-    const world = openWorkerWorld(files, {}, { offers: { offer } });
+    const world = openWorkerWorld(files, {}, { offers: { offer, withdraw: offer } });
     const result = await world.run({
       settings: { concurrency: 2 },
       script: async ({ sourceText }) => {
@@ -231,6 +232,21 @@ describe('a run of workers', () => {
     ]);
   });
 
+  it('gives the provider the length of the field, and only what people confirmed as examples', async () => {
+    const asked: string[] = [];
+    const memory = partial<TranslationMemory>({
+      lookUp: (lookups) => {
+        asked.push(...lookups.map(({ depth }) => depth));
+        return Promise.resolve(lookups.map(() => ({ decision: 'none', matches: [] })) as never);
+      },
+      soleTokens: () => Promise.resolve([]),
+    });
+    const world = openWorkerWorld({ 'limited.json': ['はい'], 'z.json': ['いいえ'] }, {}, { memory });
+    await world.run();
+    expect(world.requests.flatMap(({ units }) => units.map(({ maxLength }) => maxLength))).toEqual([9, null]);
+    expect(new Set(asked)).toEqual(new Set(['trusted', 'trusted_similar']));
+  });
+
   it('asks once more about findings, and keeps the translation with fewer of them', async () => {
     const world = openWorkerWorld({ 'a.json': ['good', 'mended', 'spoilt', 'kept'] });
     const answers: Readonly<Record<string, readonly string[]>> = {
@@ -258,6 +274,67 @@ describe('a run of workers', () => {
       ['BAD first', 'blocked'],
     ]);
     expect(world.offered).toEqual(['fine', 'better']);
+  });
+
+  it('asks the fallback while the provider is out, and names it as the author', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const second: TranslationProvider = {
+      name: 'second',
+      kind: 'libretranslate',
+      model: 'model-2',
+      promptDigest: null,
+      promptOf: () => null,
+      stepSize: { units: 20, characters: 4000 },
+      requestsPerUnit: 3,
+      fallback: null,
+      evaluator: null,
+      beginRun: () => undefined,
+      estimate: () => NO_USAGE,
+      translateBatch: ({ units }) =>
+        Promise.resolve({
+          results: units.map(({ unitId, sourceText }) => ({
+            unitId,
+            translatedText: `S ${sourceText}`,
+            providerRunId: null,
+          })),
+          failures: [],
+          usage: { ...NO_USAGE, requests: 1 },
+        }),
+    };
+    const result = await world.run({
+      provider: { fallback: second },
+      script: ({ sourceText }) =>
+        sourceText === 'text 0'
+          ? 'T text 0'
+          : { code: sourceText === 'text 1' ? 'provider_error' : 'provider_account' },
+    });
+    expect(result).toMatchObject({ outcome: 'succeeded', units: { translated: 3 }, usage: { requests: 2 } });
+    expect(
+      rowsOf(
+        world.work.database,
+        'SELECT target_text, provider, model FROM target_history ORDER BY source_text',
+      ),
+    ).toEqual([
+      { target_text: 'T text 0', provider: 'scripted', model: 'model-1' },
+      { target_text: 'S text 1', provider: 'second', model: 'model-2' },
+      { target_text: 'S text 2', provider: 'second', model: 'model-2' },
+    ]);
+  });
+
+  it('blocks one answer for everything, after it has asked for another one', async () => {
+    const sources = [
+      '今日はいい天気ですね',
+      '明日は学校に行きます',
+      '昨日の宿題が終わらない',
+      '剣を持って戦いましょう',
+    ];
+    const world = openWorkerWorld({ 'a.json': sources });
+    expect(await world.run({ script: () => '你好' })).toMatchObject({ units: { blocked: 4, translated: 0 } });
+    expect(world.requests.map(({ units }) => units.map(({ findings }) => findings))).toEqual([
+      [[], [], [], []],
+      sources.map(() => ['"你好" is the translation of 4 different texts']),
+    ]);
+    expect(world.offered).toEqual([]);
   });
 
   it('keeps the good units of a chunk whose others fail, and fails them after the last attempt', async () => {

@@ -11,7 +11,16 @@ export const INCONSISTENT_TARGET = 'inconsistent_target';
 export const SUPERSEDED_WORDING = 'superseded_wording';
 
 /** Findings of checks that a new judgement keeps while the target stays. */
-const KEPT_FINDINGS: ReadonlySet<string> = new Set([INCONSISTENT_TARGET, SUPERSEDED_WORDING]);
+const KEPT_FINDINGS: ReadonlySet<string> = new Set([
+  INCONSISTENT_TARGET,
+  SUPERSEDED_WORDING,
+  // They depend on what else the provider gave.
+  'answer_repeated',
+  'answer_shifted',
+  'source_copied',
+  'wrong_script',
+  'token_moved',
+]);
 
 /** Writes the findings of a target. @returns false when it has them already, and nothing was written */
 export function writeFindings(

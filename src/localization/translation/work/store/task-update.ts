@@ -97,6 +97,8 @@ export interface UpdateDone {
   readonly written: readonly UpdatedUnit[];
   /** Results that change nothing: stored before by the same run of a provider, or taken back without a target. */
   readonly repeated: number;
+  /** Targets that an undo has replaced, by the id that the caller uses. */
+  readonly takenBack: readonly { readonly requestedId: Uint8Array; readonly text: string }[];
   /** `null` for a trial. */
   readonly event: TargetsChanged | null;
 }

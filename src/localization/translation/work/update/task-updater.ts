@@ -1,3 +1,4 @@
+import { UNDO_PROVIDER } from '../../../../contract/actions/provider-names.ts';
 import { freedState } from '../../../../domain/translation/requalify.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { blockingFindings, overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
@@ -96,7 +97,7 @@ function findUnits(
 
 function writeUpdate(work: Work, task: Row, update: TaskUpdate, units: PlacedUnits): UpdateDone {
   applyOverride(work, update, units);
-  const { written, repeated } = writeResults(work, task, update, units);
+  const { written, repeated, takenBack } = writeResults(work, task, update, units);
   waiveFindings(work, update, units);
   for (const { unitId } of update.hold) holdUnit(work, units.at(unitId).unitId, update);
   if (update.status === 'translated') requireUsable(work, update, units);
@@ -119,6 +120,7 @@ function writeUpdate(work: Work, task: Row, update: TaskUpdate, units: PlacedUni
       return { unitId, requestedId, revision, state };
     }),
     repeated,
+    takenBack,
     event: update.isTrial ? null : targetsChanged(work, { judgedBy }),
   };
 }
@@ -171,16 +173,21 @@ function claimUnits(work: Work, update: TaskUpdate, units: PlacedUnits): void {
 /**
  * Stores the results of an update.
  *
- * @returns the units that were written, by the id that the caller uses, and how many results change nothing
+ * @returns the units that were written, by the id that the caller uses, how many results change nothing, and what an undo replaced
  */
 function writeResults(
   work: Work,
   task: Row,
   update: TaskUpdate,
   units: PlacedUnits,
-): { readonly written: readonly Uint8Array[]; readonly repeated: number } {
+): {
+  readonly written: readonly Uint8Array[];
+  readonly repeated: number;
+  readonly takenBack: UpdateDone['takenBack'];
+} {
   const { results, status, providerRunId, provider, tokenId } = update;
   const written: Uint8Array[] = [];
+  const takenBack: UpdateDone['takenBack'][number][] = [];
   for (const result of results) {
     const { unitId } = units.at(result.unitId);
     const before = getTarget(work, unitId);
@@ -219,8 +226,10 @@ function writeResults(
       putTarget(work, { ...target, state }, provenance);
     }
     written.push(result.unitId);
+    if (provider === UNDO_PROVIDER && before !== null && before.text !== '' && before.text !== result.text)
+      takenBack.push({ requestedId: result.unitId, text: before.text });
   }
-  return { written, repeated: results.length - written.length };
+  return { written, repeated: results.length - written.length, takenBack };
 }
 
 /** Refuses `translated` for results that are blocked after the decisions of the same call. @throws UpdateRefused */
