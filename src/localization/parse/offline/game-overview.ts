@@ -20,6 +20,9 @@ const ENGINES: readonly (readonly [name: string, file: RegExp])[] = [
   ['Unreal Engine', /\.(?:uasset|umap|utoc|locres)$/],
 ];
 
+const NOT_READ_TEXT = `for files that are not read: convert texts to a format that is read, such as CSV, or give files of text lines a rule with
+format: script; docs/reference/parse-formats.md#never-parsed says why, and docs/how-to/write-parse-rules.md how`;
+
 const FOLDER_LEVELS = 3;
 const LISTED = 20;
 
@@ -127,6 +130,7 @@ export function overviewText(overview: GameOverview, counted: 'TEXTS' | 'STRINGS
       ['ERROR', 'COUNT', 'FIRST FILE'],
       largest(errors, ({ files }) => files).map(([name, { files, first }]) => [name, String(files), first]),
     ),
+    notRead.size === 0 ? '' : NOT_READ_TEXT,
     next === '' ? '' : `next: ${next}`,
   ];
   return parts

@@ -99,7 +99,8 @@ async function printUnits(
     },
   });
   if (files.length > 1) await print(printer.overview(overview, 'TEXTS', nextText(path, rulesFile)));
-  await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000));
+  const { sourceScript } = rules.configuration;
+  await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000, sourceScript));
   return totals;
 }
 
@@ -157,7 +158,8 @@ async function suggestRules(
     throw error;
   }
   await written(io.stdout, printer.overview(overview, 'STRINGS', ''), io.signal);
-  await written(io.stdout, printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000), io.signal);
+  const seconds = (io.clock.monotonic() - startedAt) / 1000;
+  await written(io.stdout, printer.summary(totals, seconds, every.configuration.sourceScript), io.signal);
   if (!json) await written(io.stdout, suggestedText(path, suggest, ruleCount), io.signal);
   return totals;
 }
