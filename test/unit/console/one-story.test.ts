@@ -862,8 +862,8 @@ it('says in one way when an edge looks at its origin before the next sync', () =
     { readiness, health: null, releases: edge, repairs: null },
     { now: edge.sync.next_at ?? 0, painter: PLAIN, wide: false },
   );
-  const early = earlierText(edge as Parameters<typeof earlierText>[0]);
+  const early = earlierText(edge);
   expect(early).not.toBe('');
   expect(shown).toMatch(new RegExp(`^sync: .*${early}$`, 'm'));
-  expect(earlierText({ ...edge, origin: undefined } as Parameters<typeof earlierText>[0])).toBe('');
+  expect(earlierText({ ...edge, origin: undefined })).toBe('');
 });
