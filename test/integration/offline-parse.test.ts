@@ -238,7 +238,7 @@ describe('slipway parse', () => {
       '  row[0].Speaker  csv     ホシノ   ホシノ',
       '  parsed, format csv, 2 units; skipped: 1 no_source_script',
       '',
-      'skipped no_source_script (1): The string has no character of the source script (`parse.sourceScript`).',
+      'skipped no_source_script (1): The string has no character of the source script (`parse.sourceScript`). It is "japanese"; for a game in another language, set it in a file of rules (--rules); --suggest finds it.',
       '1 container (1 parsed), 2 units (1 not shown), 0 errors, N s',
       '',
     ]);

@@ -10,6 +10,7 @@ import {
   textClock,
   textExcerpt,
   textFields,
+  textTable,
   textTime,
 } from '../../platform/terminal/text-table.ts';
 import { itemTable, type Column, type View } from './output/view.ts';
@@ -19,6 +20,7 @@ import { briefOf, describeOutcome, type TaskView } from './task-brief.ts';
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
 const RESULT_LINE_MAX = 200;
+const RESULT_FILES_MAX = 20;
 
 type ReleaseRow = ReportOf<'release.list'>['releases'][number];
 
@@ -113,8 +115,50 @@ function progressOf({ progress, status }: TaskView): string | null {
 }
 
 /** A result: a long one is indented, so that a reader finds its members, without groups of zeros. Its JSON has all of it. */
-function renderResult(result: object | null | undefined): string {
+function renderResult(result: Readonly<Record<string, unknown>> | null | undefined): string {
   if (result === null || result === undefined) return '';
+  const files = filesOf(result);
+  if (files === null) return renderMembers(result);
+  const { files: _files, destinations: _destinations, ...others } = result;
+  return renderMembers(others) + fileTable(files, result['destinations']);
+}
+
+type ResultFile = Readonly<Record<string, unknown>> & { readonly destination: string };
+
+/** The files of a publication or a rollback; `null` for results without such a list. */
+function filesOf({ files }: Readonly<Record<string, unknown>>): readonly ResultFile[] | null {
+  return Array.isArray(files) && files.every(isResultFile) ? files : null;
+}
+
+function isResultFile(value: unknown): value is ResultFile {
+  return isRecord(value) && typeof value['destination'] === 'string';
+}
+
+/** A file without a translation has only a coverage, of 0, and is not shown. */
+function fileTable(files: readonly ResultFile[], destinations: unknown): string {
+  if (files.length === 0) return 'files: none\n';
+  const coverage = new Map(
+    (Array.isArray(destinations) ? destinations : [])
+      .filter(isResultFile)
+      .map(({ destination, coverage: part }) => [destination, part]),
+  );
+  const rows = files
+    .slice(0, RESULT_FILES_MAX)
+    .map(({ destination, edited_units: edited, units = edited, size }) => [
+      destination,
+      units === undefined ? '-' : String(units as number),
+      coverage.has(destination) ? `${Math.floor(Number(coverage.get(destination)) * 100)} %` : '-',
+      size === undefined ? '-' : textBytes(Number(size)),
+    ]);
+  const titles = ['FILE', 'UNITS', 'COVERAGE', 'SIZE'];
+  // A column without values says nothing.
+  const kept = titles.map((_title, column) => rows.some((row) => row[column] !== '-'));
+  const cells = (row: readonly string[]): readonly string[] => row.filter((_cell, column) => kept[column]);
+  const more = files.length - rows.length;
+  return `${textTable(cells(titles), rows.map(cells))}${more > 0 ? `and ${more} more: -o json has all\n` : ''}`;
+}
+
+function renderMembers(result: object): string {
   const line = JSON.stringify(result, bigintAsText);
   if (line.length <= RESULT_LINE_MAX) return textFields([['result', line]]);
   return `result:\n${indented(result, '  ')

@@ -69,8 +69,11 @@ export class VirtualRows extends Component<VirtualRowsProps, VirtualRowsState> {
   override componentDidUpdate(before: VirtualRowsProps, state: VirtualRowsState): void {
     const { count, active, wraps } = this.props;
     const [height, heightBefore] = [heightOf(this.props, this.state), heightOf(before, state)];
-    if (height !== heightBefore) this.#go((this.#place.top / heightBefore) * height);
-    else if (count !== before.count || this.state.viewport !== state.viewport) this.#go(this.#place.top);
+    if (height !== heightBefore) {
+      const extent = { content: before.count * heightBefore, viewport: state.viewport };
+      const stays = count === before.count && isAtEnd(extent, this.#place.top);
+      this.#go(stays ? Infinity : (this.#place.top / heightBefore) * height);
+    } else if (count !== before.count || this.state.viewport !== state.viewport) this.#go(this.#place.top);
     if (active !== null && active !== before.active) this.#reveal(active);
     this.#fit(count !== before.count || wraps !== before.wraps);
     this.#tellRange();
@@ -275,6 +278,12 @@ export function follow(extent: Extent, before: Place, scrollTop: number): Place 
   const rest = isAtStart ? top : reach - top;
   if (rest <= (2 * reach) / range) return placeAt(extent, isAtStart ? 0 : reach);
   return placeAt(extent, top);
+}
+
+/** Whether a reader has scrolled to the end, so that the last row must stay whole when all rows become higher. */
+export function isAtEnd(extent: Extent, top: number): boolean {
+  const [reach] = reachOf(extent);
+  return reach > 0 && top >= reach - ROUNDING;
 }
 
 function reachOf(extent: Extent): readonly [reach: number, range: number] {

@@ -18,6 +18,11 @@ type ReleaseStatus = Report<'release.status'>;
 type Sync = ReleaseStatus['sync'];
 
 const KEY = 'overview.sync';
+
+/** What can come before the next sync: an edge does not wait for it. */
+export function earlierText({ origin }: ReleaseStatus): string {
+  return origin === undefined ? '' : ', or when a poll of the origin finds a change';
+}
 const QUIET_MS = 5000;
 
 /** The sync that runs, or else the one that ended last. Its id is known when the other reports are. */
@@ -53,13 +58,14 @@ export function SyncPanel(): JSX.Element {
   );
   return (
     <Panel title="Sync" feed={feed} tools={tools} report="release.status">
-      {({ sync }) => (
+      {(releases) => (
         <>
           {status !== null && isActive(status.task) ? <RunningSync status={status} /> : null}
-          <LastSync sync={sync} status={status} />
+          <LastSync sync={releases.sync} status={status} />
           {status === null ? null : <Curve status={status} />}
           <p class="muted">
-            Next <Time at={sync.next_at} otherwise="none is planned" />
+            Next <Time at={releases.sync.next_at} otherwise="none is planned" />
+            {earlierText(releases)}
           </p>
         </>
       )}

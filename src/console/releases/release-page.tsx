@@ -9,7 +9,7 @@ import { releaseAddress } from '../text/addresses.ts';
 import { count, words, textBytes } from '../text/format.ts';
 import { Difference } from './difference-panel.tsx';
 import { IntegrityHistory } from './integrity-history.tsx';
-import { coverageOf, predecessorOf, servingOf, type ReleaseStatus } from './release-facts.ts';
+import { coverageOf, predecessorOf, servingOf, settingWords, type ReleaseStatus } from './release-facts.ts';
 import { compareHref, Integrity, ReleaseButtons, ServedBadge, StateBadge } from './release-parts.tsx';
 
 /** One release: its facts, its provenance, its integrity, and its difference to the previous release. */
@@ -143,7 +143,7 @@ function Upstream({ status }: { status: PartProps['status'] }) {
   if (upstream === null) return <>none is configured now</>;
   return (
     <>
-      {`${upstream.kind}, now `}
+      {`${upstream.kind}, now ${settingWords(upstream.label)}`}
       <code>{upstream.label}</code>
     </>
   );

@@ -83,7 +83,11 @@ function Segment({ name, channel }: { name: string; channel: ChannelWords }) {
       </span>
       <span>{words(name)}</span>
       <span class="word">{word}</span>
-      {release === null ? null : <code class="release">{release}</code>}
+      {release === null ? null : (
+        <code class="release" title={release}>
+          {release}
+        </code>
+      )}
       {name === 'official' && tone === 'ok' ? <Renewal /> : null}
     </a>
   );

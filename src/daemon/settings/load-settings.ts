@@ -1,5 +1,6 @@
 import { loadSigningKeys } from '../../attestation/keys.ts';
 import { type Result, failure, success } from '../../domain/result.ts';
+import { isOtherScript } from '../../domain/text/source-script.ts';
 import { type DaemonConfiguration, effectiveConfiguration, tokenFileOf } from './config.ts';
 import type { SettingsLoader } from './daemon-settings.ts';
 import { openFilesProblem, readOpenFilesLimit } from '../../platform/process/open-files.ts';
@@ -30,7 +31,7 @@ export function createSettingsLoader(
     return success({
       configuration,
       signingKeys: loaded.value.keys,
-      warnings: files === null ? warnings : [...warnings, files.message],
+      warnings: [...warnings, ...(files === null ? [] : [files.message]), ...languageWarnings(configuration)],
     });
   };
 }
@@ -43,4 +44,13 @@ export async function findWeakSecrets(configuration: DaemonConfiguration): Promi
     findWeakTokenFiles(tokenFile === null ? [] : [tokenFile]),
   ]);
   return [...(keys.ok ? keys.value.warnings : []), ...tokens];
+}
+
+/** The file of rules names the script, but not the language, whose default may be another one. */
+function languageWarnings({ parse, translation }: DaemonConfiguration): readonly string[] {
+  const [{ sourceScript }, { sourceLanguage }] = [parse, translation];
+  if (!isOtherScript(sourceScript, sourceLanguage)) return [];
+  return [
+    `translation.sourceLanguage is "${sourceLanguage}", but parse.sourceScript is "${sourceScript}", in which that language is not written; set both for the language of the game (SLIPWAY_TRANSLATION_SOURCE_LANGUAGE, SLIPWAY_PARSE_SOURCE_SCRIPT)`,
+  ];
 }

@@ -18,3 +18,24 @@ export function createScriptTest(script: SourceScript): (text: string) => boolea
   const pattern = PATTERNS[script];
   return (text) => pattern.test(text);
 }
+
+/** The scripts of Unicode in which each language of a source script is written. */
+const WRITTEN_IN: Readonly<Record<Exclude<SourceScript, 'any'>, readonly string[]>> = {
+  // Its pattern has Han characters, so that it finds Chinese texts too.
+  japanese: ['Jpan', 'Hira', 'Kana', 'Hrkt', 'Hans', 'Hant', 'Hani'],
+  chinese: ['Hans', 'Hant', 'Hani'],
+  korean: ['Kore', 'Hang'],
+  cyrillic: ['Cyrl'],
+  thai: ['Thai'],
+  latin: ['Latn'],
+};
+
+/**
+ * Whether a language is written in another script than the one that tells its texts, so that one of the two settings is wrong.
+ *
+ * @param language a language tag (BCP 47)
+ */
+export function isOtherScript(script: SourceScript, language: string): boolean {
+  const written = new Intl.Locale(language).maximize().script;
+  return script !== 'any' && written !== undefined && !WRITTEN_IN[script].includes(written);
+}

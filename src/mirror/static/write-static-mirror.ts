@@ -41,7 +41,7 @@ interface WriteStaticMirrorOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a static mirror did not have before. */
+/** Files of the release that a static mirror did not have before; its manifest and documents are not among them. */
 export interface AddedFiles {
   readonly files: number;
   readonly bytes: number;
@@ -74,6 +74,7 @@ export async function writeStaticMirror(options: WriteStaticMirrorOptions): Prom
         onProgress(done);
       },
     );
+    const added = { ...folder.added };
     if (serverInfo !== null) {
       const path = staticServerInfoPath(serverInfo.blake3);
       await folder.addObject(root, path, serverInfo.blake3, serverInfo.size);
@@ -88,7 +89,7 @@ export async function writeStaticMirror(options: WriteStaticMirrorOptions): Prom
     await folder.replace(STATIC_MIRROR_FILE, async (file) => {
       await file.writeFile(renderStaticMirror(plan));
     });
-    return folder.added;
+    return added;
   } finally {
     await folder.end();
   }

@@ -4,6 +4,7 @@ import { compareDestinations } from '../../domain/release/destination.ts';
 import { isBlake3Hex, type Blake3Hex } from '../../domain/release/digest.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import type { TreeFile } from '../adapters/directory-walk.ts';
+import { parseReleaseId, type ReleaseId } from '../../domain/release/release-id.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { readCatalogMembers } from '../catalog-readers/catalog-document.ts';
 import { invalidEntry } from '../entry-rules.ts';
@@ -16,8 +17,13 @@ interface KnownFile {
   readonly blake3: Blake3Hex;
 }
 
-/** What an older release file says of files. */
+/** Ids that `slipway manifest` derives from the content. */
+const DERIVED_ID = /^dir-[0-9a-f]{16}$/;
+
+/** What an older release file says. */
 export interface KnownFiles {
+  /** The release id that it was given; `null` for one that was derived from the content. Ask before you ask for files. */
+  givenId(): Promise<ReleaseId | null>;
   /**
    * The digest of a file that has not changed since; `null` for others. Ask in the byte order of the destinations: the older file is read
    * once, beside the walk.
@@ -32,7 +38,11 @@ export interface KnownFiles {
  * @param path of the file, for messages
  */
 export function openKnownFiles(handle: FileHandle, path: string): KnownFiles {
-  const files = readKnownFiles(handle, path);
+  let givenId: ReleaseId | null = null;
+  const files = readKnownFiles(handle, path, (value) => {
+    const id = typeof value === 'string' ? parseReleaseId(value) : null;
+    givenId = id?.ok === true && !DERIVED_ID.test(id.value) ? id.value : null;
+  });
   let current: KnownFile | null = null;
   let isAtEnd = false;
   const advanceTo = async (destination: string): Promise<void> => {
@@ -43,6 +53,11 @@ export function openKnownFiles(handle: FileHandle, path: string): KnownFiles {
     }
   };
   return {
+    givenId: async () => {
+      // The id stands before the first entry.
+      await advanceTo('');
+      return givenId;
+    },
     digestOf: async ({ destination, size, mtimeNs }) => {
       await advanceTo(destination);
       const isSame =
@@ -58,11 +73,16 @@ export function openKnownFiles(handle: FileHandle, path: string): KnownFiles {
   };
 }
 
-async function* readKnownFiles(handle: FileHandle, path: string): AsyncGenerator<KnownFile, void> {
+async function* readKnownFiles(
+  handle: FileHandle,
+  path: string,
+  onReleaseId: (value: unknown) => void,
+): AsyncGenerator<KnownFile, void> {
   const chunks = handle.createReadStream({ autoClose: false }) as AsyncIterable<Uint8Array>;
   try {
     for await (const batch of readCatalogMembers(chunks, RELEASE_FILE, ['entries'])) {
       for (const member of batch) {
+        if (member.kind === 'value' && member.key === 'release_id') onReleaseId(member.value);
         const known = member.kind === 'element' ? parseKnownFile(member.value) : null;
         if (known !== null) yield known;
       }

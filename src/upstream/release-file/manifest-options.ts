@@ -31,7 +31,7 @@ Files and folders whose names begin with a dot are left out. ${SERVER_INFO_FILE}
 server-info document. Symbolic links are refused.
 
   --release ID           the release id (default: dir- and 16 digits of a digest over all files, so the same files
-                         give the same id)
+                         give the same id; with --update, an id that was given before stays)
   --app-version VERSION  the version that clients show
   --update               reads only files whose size or modification time differs from what the replaced file says
   -o, --output FILE      the file to write (default: ${RELEASE_FILE} in DIR); "-" writes to standard output

@@ -29,6 +29,11 @@ export interface ManifestIo {
   readonly signal: AbortSignal;
 }
 
+interface WrittenManifest extends WrittenReleaseFile {
+  /** Whether the release id is that of the file that was updated. */
+  readonly isIdKept: boolean;
+}
+
 /** Exit codes of `slipway manifest`. */
 export const MANIFEST_EXITS = { ok: 0, failed: 1, usage: 2 } as const;
 
@@ -70,7 +75,7 @@ function reasonOf(error: unknown, { output }: ManifestOptions): string {
     : `${output} was not written: its disk is full; free space there, or name a file on another disk with -o`;
 }
 
-async function writeInto(options: ManifestOptions, io: ManifestIo): Promise<WrittenReleaseFile> {
+async function writeInto(options: ManifestOptions, io: ManifestIo): Promise<WrittenManifest> {
   const { output } = options;
   const root = await resolveTreeRoot(options.directory, 'the folder');
   if (output !== null) {
@@ -99,7 +104,7 @@ async function writeTree(
   root: string,
   { output, releaseId, appVersion, update }: ManifestOptions,
   { progress, clock, signal }: ManifestIo,
-): Promise<WrittenReleaseFile> {
+): Promise<WrittenManifest> {
   const bytes = await readOptional(join(root, SERVER_INFO_FILE), SERVER_INFO_MAX_BYTES);
   if (bytes !== null) checkServerInfo(bytes, SERVER_INFO_FILE);
   // Its digest changes the document, in which alone a daemon looks for changes.
@@ -110,10 +115,11 @@ async function writeTree(
   const known = older === null ? null : openKnownFiles(older, output ?? '');
   const pool = createHashPool({ threads: availableParallelism() });
   try {
-    return await writeReleaseFile(file, {
+    const keptId = releaseId !== null || known === null ? null : await known.givenId();
+    const written = await writeReleaseFile(file, {
       root,
       left,
-      head: { releaseId, appVersion, serverInfo },
+      head: { releaseId: releaseId ?? keptId, appVersion, serverInfo },
       known,
       pool,
       now: () => clock.now(),
@@ -122,6 +128,7 @@ async function writeTree(
       },
       signal,
     });
+    return { ...written, isIdKept: keptId !== null };
   } finally {
     await known?.close();
     await pool.close();
@@ -145,7 +152,11 @@ async function copyOut(file: FileHandle, { stdout, signal }: ManifestIo): Promis
   }
 }
 
-function describe({ releaseId, files, bytes, read }: WrittenReleaseFile, output: string | null): string {
+function describe(
+  { releaseId, files, bytes, read, isIdKept }: WrittenManifest,
+  output: string | null,
+): string {
   const where = output ?? 'standard output';
-  return `${where} describes release ${releaseId}: ${countText(files, 'file')}, ${textBytes(bytes)}; ${countText(read, 'file was', 'files were')} read\n`;
+  const kept = isIdKept ? ' (the id that the file had; --release gives a new one)' : '';
+  return `${where} describes release ${releaseId}${kept}: ${countText(files, 'file')}, ${textBytes(bytes)}; ${countText(read, 'file was', 'files were')} read\n`;
 }

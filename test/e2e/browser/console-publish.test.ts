@@ -61,6 +61,8 @@ describe.skipIf(!hasTool('chromium'))('the page that publishes', () => {
     await screenshot('publish-done', { fullPage: true });
     await pressOn(page, publishing.getByRole('button', { name: 'Start a dry run' }));
     await publishing.getByText('Nothing would change').waitFor();
+    await publishing.getByText('There is nothing to publish.').waitFor();
+    expect(await publishing.getByRole('button', { name: 'Publish', exact: true }).count()).toBe(0);
 
     // The way back shows the lines that readers will see change.
     await pressOn(page, published.getByRole('button', { name: `Roll back to this … ${BASE}-l2` }));

@@ -23,6 +23,13 @@ const FIND_CUTS = `[...document.querySelectorAll('main *')]
   .filter((element) => getComputedStyle(element).display !== 'inline' && element.scrollWidth > element.clientWidth)
   .map((element) => element.className + ' "' + element.textContent + '"')`;
 
+/** How many pixels of the last row that is drawn are below the list. */
+const BELOW = `(() => {
+  const stay = document.querySelector('.tree .virtual-stay');
+  const ends = [stay, stay.firstElementChild.lastElementChild].map((each) => each.getBoundingClientRect().bottom);
+  return Math.round(ends[1] - ends[0]);
+})()`;
+
 describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
   const shared = sharedFixture(async (atEnd) => await startConsoleWorld({ atEnd }));
 
@@ -91,6 +98,24 @@ describe.skipIf(!hasTool('chromium'))('the releases in the console', () => {
     }
     expect(cuts).toEqual({});
     expect(troubles).toEqual([]);
+  });
+
+  it('keep the last changed file whole when a narrower page makes the rows higher', async () => {
+    const hash = `#/compare?left=${FIRST}&right=${SECOND}`;
+    const { page } = await openConsole(shared(), hash, { viewport: { width: 360, height: 300 } });
+    for (const name of [/^MediaResources\//, /^Scenario\//]) {
+      await page.getByRole('treeitem', { name }).click();
+    }
+    await page.getByRole('treeitem', { name: /^Main\// }).waitFor();
+    const tree = page.getByRole('tree', { name: 'Changed files' });
+    await tree.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await expect.poll(async () => await page.evaluate(BELOW)).toBe(0);
+    const low = (await page.getByRole('treeitem').last().boundingBox())!.height;
+    await page.setViewportSize({ width: 300, height: 300 });
+    await expect
+      .poll(async () => (await page.getByRole('treeitem').last().boundingBox())!.height)
+      .toBeGreaterThan(low);
+    await expect.poll(async () => await page.evaluate(BELOW)).toBe(0);
   });
 
   it('are selected by taps, also where the list continues below the screen', async () => {

@@ -22,6 +22,22 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     }
   });
 
+  it('has its verdicts in one row, also with long release ids', async () => {
+    const system = await reused();
+    const { page } = await openConsoleSystem(system.consoleUrl, { viewport: { width: 1280, height: 800 } });
+    const bar = page.locator('.verdict-bar');
+    await bar.getByRole('link', { name: /Official served r90_one/ }).waitFor();
+    const heightOf = async (): Promise<number> => (await bar.boundingBox())!.height;
+    const before = await heightOf();
+    await page.route('**/healthz*', async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text()).replaceAll('r90_one', `r90_one-${'x'.repeat(100)}`);
+      await route.fulfill({ response: answer, body: text });
+    });
+    await bar.getByRole('link', { name: /Official served r90_one-x/ }).waitFor();
+    expect(await heightOf()).toBe(before);
+  });
+
   it('finds pages, actions, releases and tasks by a few keys', async () => {
     const system = await reused();
     const verified = await system.run('verify');

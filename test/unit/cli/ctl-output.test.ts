@@ -292,6 +292,28 @@ describe('reports for people', () => {
       expect(json.split('\n')).toHaveLength(13);
     });
 
+    it('has the files of a publication as a short table', () => {
+      const files = Array.from({ length: 22 }, (_, at) => ({
+        destination: `a/${at}.json`,
+        edited_units: at,
+      }));
+      const destinations = [...files, { destination: 'b/untranslated.json' }].map(({ destination }) => ({
+        destination,
+        coverage: destination.startsWith('a/') ? 0.5 : 0,
+        units: { total: 2 },
+      }));
+      const text = renderTask(ended({ dry_run: true, containers: 22, files, destinations }), VIEW);
+      const [, table = ''] = text.split('result: {"dry_run":true,"containers":22}\n');
+      const lines = table.trimEnd().split('\n');
+      expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+        ['FILE', 'UNITS', 'COVERAGE'],
+        ...files
+          .slice(0, 20)
+          .map(({ destination, edited_units: units }) => [destination, `${units}`, '50 %']),
+        ['and 2 more: -o json has all'],
+      ]);
+    });
+
     it('has the progress of a task until it has succeeded', () => {
       const progress = { done: 0, total: 333, unit: 'entries', phase: 'manifest' };
       expect(renderTask({ ...task, status: 'running', progress }, VIEW)).toMatch(

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import {
   follow,
+  isAtEnd,
   MAX_SPACE,
   placeAt,
   rowAfterKey,
@@ -384,4 +385,11 @@ describe('the rows of a tree', () => {
       expect(withWidth({}, 'size', 99_999)).toEqual({ size: 1200 });
     });
   });
+});
+
+it('knows the end of a list, where the last row stays whole when rows become higher', () => {
+  expect(isAtEnd({ content: 240, viewport: 208 }, 32)).toBe(true);
+  expect(isAtEnd({ content: 240, viewport: 208 }, 20)).toBe(false);
+  // All of it is in view: the reader is at the beginning too, and stays there.
+  expect(isAtEnd({ content: 200, viewport: 208 }, 0)).toBe(false);
 });

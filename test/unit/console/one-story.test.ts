@@ -15,7 +15,10 @@ import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { healthyCondition } from '../../../src/operator/reconcile/service-condition.ts';
 import type { Logger } from '../../../src/platform/logging/logging.ts';
+import { PLAIN } from '../../../src/platform/terminal/painter.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
+import { renderStatus } from '../../../src/cli/ctl/status-view.ts';
+import { earlierText } from '../../../src/console/operate/sync-panel.tsx';
 import { channelWords } from '../../../src/console/state/service-states.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 import { formatPath, manifestPath } from '../../../src/snapshot/volume/layout.ts';
@@ -851,4 +854,17 @@ describe('every surface tells the state, the reason and the next step of /health
     const { caused } = await readService(world);
     expect(caused).toContainEqual({ what: 'check attestation-newest', since: null });
   });
+});
+
+it('says in one way when an edge looks at its origin before the next sync', () => {
+  const edge = REPORTS['release.status'].answer.schema.parse(REPORTS['release.status'].answer.example);
+  const readiness = ReadinessAnswer.schema.parse(ReadinessAnswer.example);
+  const shown = renderStatus(
+    { readiness, health: null, releases: edge, repairs: null },
+    { now: edge.sync.next_at ?? 0, painter: PLAIN, wide: false },
+  );
+  const early = earlierText(edge);
+  expect(early).not.toBe('');
+  expect(shown).toMatch(new RegExp(`^sync: .*${early}$`, 'm'));
+  expect(earlierText({ ...edge, origin: undefined })).toBe('');
 });

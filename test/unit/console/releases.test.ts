@@ -24,6 +24,7 @@ import {
   canRollBack,
   predecessorOf,
   servingOf,
+  settingWords,
   type ReleaseStatus,
 } from '../../../src/console/releases/release-facts.ts';
 import { sortReleases } from '../../../src/console/releases/releases-view.tsx';
@@ -46,6 +47,11 @@ function row(id: string, fields: Partial<ReleaseRow> = {}): ReleaseRow {
 
 const localized = (id: string, base: string, fields: Partial<ReleaseRow> = {}): ReleaseRow =>
   row(id, { channel: 'localized', base_release_id: base, ...fields });
+
+it('calls the setting that a report names the folder of it', () => {
+  expect(settingWords('upstream.directory.path')).toBe('the folder of ');
+  expect(settingWords('https://files.example.org/game/')).toBe('');
+});
 
 const ROWS = [
   localized('r3-l2', 'r3', { state: 'current', published_at: 330 }),

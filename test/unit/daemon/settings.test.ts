@@ -1,5 +1,7 @@
 import { partial } from '../../support/partial.ts';
 import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { keyIdOf, type SigningKey } from '../../../src/attestation/keys.ts';
 import { RETAINED_MAX_RELEASES } from '../../../src/contract/formats/attestation-format.ts';
@@ -12,11 +14,13 @@ import {
 } from '../../../src/daemon/settings/config.ts';
 import { createSettingsHolder, type DaemonSettings } from '../../../src/daemon/settings/daemon-settings.ts';
 
+import { createSettingsLoader } from '../../../src/daemon/settings/load-settings.ts';
 import { compareSettings } from '../../../src/daemon/settings/settings-changes.ts';
 import { createSigningKeyWatch } from '../../../src/daemon/settings/signing-key-watch.ts';
 import { CHANNELS } from '../../../src/domain/release/channel.ts';
 import { describeConfiguration } from '../../../src/platform/config/configuration-key.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const MINIMUM = {
   snapshot: { root: '/srv/snapshot' },
@@ -28,6 +32,45 @@ function problems(over: object): string[] {
   const parsed = daemonConfigurationSchema.safeParse({ ...MINIMUM, ...over });
   return parsed.success ? [] : parsed.error.issues.map((issue) => issue.path.join('.'));
 }
+
+describe('the language and the script of a game', () => {
+  const warningsOf = async (sourceScript: string, sourceLanguage: string): Promise<readonly string[]> => {
+    const keyFile = join(await temporaryDirectory(), 'signing.key');
+    const { privateKey } = generateKeyPairSync('ed25519');
+    await writeFile(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const config = daemonConfigurationSchema.parse({
+      ...MINIMUM,
+      attestation: { signingKeyFiles: [keyFile] },
+      parse: { sourceScript },
+      translation: { sourceLanguage },
+    });
+    const loaded = await createSettingsLoader(() => ({ ok: true, value: { config } }))();
+    if (!loaded.ok) throw new Error(loaded.error.join());
+    return loaded.value.warnings.filter((warning) => warning.includes('sourceScript'));
+  };
+
+  it.each([
+    ['japanese', 'ja'],
+    ['japanese', 'zh-Hant'],
+    ['korean', 'ko-KR'],
+    ['latin', 'sr-Latn'],
+    ['any', 'th'],
+  ])('%s belongs to %s', async (script, language) => {
+    expect(await warningsOf(script, language)).toEqual([]);
+  });
+
+  it.each([
+    ['korean', 'ja'],
+    ['chinese', 'ja'],
+    ['japanese', 'en'],
+  ])('%s with %s gives a warning that names both settings', async (script, language) => {
+    expect(await warningsOf(script, language)).toEqual([
+      expect.stringContaining(
+        `translation.sourceLanguage is "${language}", but parse.sourceScript is "${script}"`,
+      ),
+    ]);
+  });
+});
 
 describe('the configuration of the daemon', () => {
   it('needs little and has the documented defaults', () => {

@@ -164,6 +164,23 @@ describe('slipway manifest', () => {
     expect((await manifest(root)).out).toContain('; 4 files were read');
   });
 
+  it('keeps a release id that was given when it updates the file, and says so', async () => {
+    const { root } = await makeTree();
+    await manifest(root, '--release', 'r1');
+    await put(root, 'new', 'new');
+    const { out } = await manifest(root, '--update');
+    expect(out).toContain(
+      ' describes release r1 (the id that the file had; --release gives a new one): 5 files, ',
+    );
+    expect((await documentOf(join(root, 'release.json'))).release_id).toBe('r1');
+    expect((await manifest(root, '--update', '--release', 'r2')).out).toContain(' describes release r2: ');
+    // One that was derived follows the content.
+    const derived = (await manifest(root)).out;
+    await put(root, 'new', 'newer');
+    const id = /release (dir-\w+): /;
+    expect(id.exec((await manifest(root, '--update')).out)?.[1]).not.toBe(id.exec(derived)?.[1]);
+  });
+
   it('reads a file again that changed just before: it could change once more within the same time', async () => {
     const { root } = await makeTree();
     // Ahead, so that it stays fresh however long the test takes.

@@ -10,7 +10,7 @@ import { editorAddress } from '../../text/addresses.ts';
 import { percent, words } from '../../text/format.ts';
 import { CoverageBar } from './coverage-bar.tsx';
 import { FileList } from './file-list.tsx';
-import { hasChangedSince, mustResume, type PublishResult } from './publish-results.ts';
+import { hasChangedSince, isWorthPublishing, mustResume, type PublishResult } from './publish-results.ts';
 import { RunState, useRun, type Run, TextLine } from './task-run.tsx';
 
 const STATES = [
@@ -62,7 +62,7 @@ export function PublishPanel(): JSX.Element | null {
       <RunState run={dryRun} title="Dry run: nothing is published">
         {(task) => <DryRunResult result={resultOf(task)} />}
       </RunState>
-      {isTried && (tried.blockers ?? []).length === 0 ? (
+      {isTried && isWorthPublishing(tried, resumes) ? (
         <form
           class="publish-form"
           onSubmit={(event) => {
@@ -83,11 +83,13 @@ export function PublishPanel(): JSX.Element | null {
         </form>
       ) : (
         <p class="muted">
-          {tried === null || isTried
-            ? 'When a dry run finds no blockers, you can publish.'
-            : isPublished(run.task, dryRun.task)
-              ? 'For the next publication, start another dry run.'
-              : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
+          {isTried && tried.unchanged === true
+            ? 'There is nothing to publish.'
+            : tried === null || isTried
+              ? 'When a dry run finds no blockers, you can publish.'
+              : isPublished(run.task, dryRun.task)
+                ? 'For the next publication, start another dry run.'
+                : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
         </p>
       )}
       <Publication run={run} status={status} />

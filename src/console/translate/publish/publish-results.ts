@@ -64,6 +64,15 @@ export function mustResume({
 }
 
 /**
+ * Whether a publication does something after this dry run.
+ *
+ * @param resumes whether it also lets publishing go on after a rollback
+ */
+export function isWorthPublishing(tried: PublishResult, resumes: boolean): boolean {
+  return (tried.blockers ?? []).length === 0 && (tried.unchanged !== true || resumes);
+}
+
+/**
  * Whether releases were published, rolled back or withdrawn after a time: what a task said before is no longer so.
  *
  * @param at Unix seconds

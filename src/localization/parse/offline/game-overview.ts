@@ -23,6 +23,9 @@ const ENGINES: readonly (readonly [name: string, file: RegExp])[] = [
 /** Files of no known format that have no texts: pictures of Unity, icons, and catalogs, which are read when a translation is published. */
 const NO_TEXT = /\.(?:resS|resource|ico)$|(?:^|\/)catalog[^/]*\.bin$/;
 
+const NOT_READ_TEXT = `for files that are not read: convert texts to a format that is read, such as CSV, or give files of text lines a rule with
+format: script; docs/reference/parse-formats.md#never-parsed says why, and docs/how-to/write-parse-rules.md how`;
+
 const FOLDER_LEVELS = 3;
 const LISTED = 20;
 
@@ -130,6 +133,7 @@ export function overviewText(overview: GameOverview, counted: 'TEXTS' | 'STRINGS
       ['ERROR', 'COUNT', 'FIRST FILE'],
       largest(errors, ({ files }) => files).map(([name, { files, first }]) => [name, String(files), first]),
     ),
+    notRead.size === 0 ? '' : NOT_READ_TEXT,
     next === '' ? '' : `next: ${next}`,
   ];
   return parts

@@ -17,7 +17,8 @@ export interface ParsePrinter {
   units(destination: string, units: readonly ParsedUnit[], isFirst: boolean): string;
   /** @param units the units that the container handed over, printed or not */
   outcome(destination: string, outcome: ContainerOutcome, units: number, isFirst: boolean): string;
-  summary(totals: ParseTotals, seconds: number): string;
+  /** @param sourceScript the script in use where a rule names no other */
+  summary(totals: ParseTotals, seconds: number, sourceScript: string): string;
   /** What a folder of a game has. @param suggested whether a file of rules was asked for */
   overview(overview: GameOverview, counted: 'TEXTS' | 'STRINGS', next: string): string;
 }
@@ -157,13 +158,16 @@ export const textPrinter: ParsePrinter = {
     ];
     return heading(destination, isFirst) + indented([...issues.map(issueText), line.join('; ')].join('\n'));
   },
-  summary: ({ containers, byStatus, units, hidden, errors, warnings, skipped }, seconds) => {
+  summary: ({ containers, byStatus, units, hidden, errors, warnings, skipped }, seconds, sourceScript) => {
     const statuses = Object.entries(byStatus)
       .filter(([, count]) => count > 0)
       .map(([status, count]) => `${count} ${status}`);
     const notes = Object.entries(SKIP_REASONS)
       .filter(([reason]) => (skipped[reason] ?? 0) > 0)
-      .map(([reason, meaning]) => `skipped ${reason} (${skipped[reason]}): ${meaning}\n`);
+      .map(
+        ([reason, meaning]) =>
+          `skipped ${reason} (${skipped[reason]}): ${meaning}${reason === 'no_source_script' ? scriptText(sourceScript) : ''}\n`,
+      );
     const line = [
       countText(containers, 'container') + (statuses.length > 0 ? ` (${statuses.join(', ')})` : ''),
       countText(units, 'unit') + (hidden > 0 ? ` (${hidden} not shown)` : ''),
@@ -175,6 +179,12 @@ export const textPrinter: ParsePrinter = {
   },
   overview: overviewText,
 };
+
+/** A game in another language than the default one has almost only strings that are skipped. */
+function scriptText(sourceScript: string): string {
+  if (sourceScript === 'any') return '';
+  return ` It is "${sourceScript}"; for a game in another language, set it in a file of rules (--rules); --suggest finds it.`;
+}
 
 function heading(destination: string, isFirst: boolean): string {
   return isFirst ? `${printable(destination)}\n` : '';

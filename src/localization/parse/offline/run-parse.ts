@@ -100,7 +100,8 @@ async function printUnits(
     },
   });
   if (files.length > 1) await print(printer.overview(overview, 'TEXTS', nextText(path, rulesFile)));
-  await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000));
+  const { sourceScript } = rules.configuration;
+  await print(printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000, sourceScript));
   return totals;
 }
 
@@ -158,7 +159,8 @@ async function writeRules(
     throw error;
   }
   await written(io.stdout, printer.overview(overview, 'STRINGS', ''), io.signal);
-  await written(io.stdout, printer.summary(totals, (io.clock.monotonic() - startedAt) / 1000), io.signal);
+  const seconds = (io.clock.monotonic() - startedAt) / 1000;
+  await written(io.stdout, printer.summary(totals, seconds, every.configuration.sourceScript), io.signal);
   if (!json) await written(io.stdout, suggestedText(path, suggest, ruleCount), io.signal);
   return totals;
 }

@@ -80,6 +80,14 @@ describe('slipway parse offline', () => {
       });
     });
 
+    it('names the script that a skipped string has no character of, and where it is set', async () => {
+      const path = join(await temporaryDirectory(), 'a.json');
+      await writeFile(path, JSON.stringify({ a: '시작', b: 'あ' }));
+      expect((await parse([path])).out).toMatch(
+        /^skipped no_source_script \(1\): .*`parse\.sourceScript`.* It is "japanese"; for a game in another language, .*--suggest/m,
+      );
+    });
+
     it('reports an empty folder', async () => {
       const { code, out } = await parse([await temporaryDirectory()]);
       expect(code).toBe(0);
@@ -127,6 +135,7 @@ describe('the folder of a game', () => {
         'tyrano 2 data/scenario/first.ks',
         'data/tables 1 9',
         'yaml (YAML) 1 notes.yaml',
+        'for files that are not read: convert texts to a format that is read, such as CSV, or give files of text lines a rule with',
         'encoding_invalid 1 data/old/note.txt',
         `next: slipway parse ${folder} --suggest rules.yaml writes rules to start from`,
       ]),
