@@ -857,8 +857,8 @@ describe('every surface tells the state, the reason and the next step of /health
 });
 
 it('says in one way when an edge looks at its origin before the next sync', () => {
-  const edge = REPORTS['release.status'].answer.schema.parse(REPORTS['release.status'].answer.example);
-  const readiness = ReadinessAnswer.schema.parse(ReadinessAnswer.example);
+  const edge = REPORTS['release.status'].answer.schema.parse(exampleOf(REPORTS['release.status'].answer));
+  const readiness = ReadinessAnswer.schema.parse(exampleOf(ReadinessAnswer));
   const shown = renderStatus(
     { readiness, health: null, releases: edge, repairs: null },
     { now: edge.sync.next_at ?? 0, painter: PLAIN, wide: false },
