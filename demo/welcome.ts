@@ -67,7 +67,7 @@ export async function renderWelcome(options: WelcomeOptions): Promise<string> {
     exportLine(options),
     `curl -s '${serverUrl}/readyz?verbose'`,
     `curl -s '${serverUrl}/v1/distribution?limit=2'`,
-    `curl -s -r 0-99 -D - -o /dev/null ${shellWord(fileUrl)}`,
+    `curl -s -r 0-99 -D - -o /dev/null ${quoteWord(fileUrl)}`,
     `${ctl} status`,
     `${ctl} tasks`,
     `${ctl} run sync --wait`,
@@ -198,7 +198,12 @@ export function shortPath(path: string): string {
   return below.startsWith('..') ? path : below;
 }
 
-/** Quotes a word for a POSIX shell where that is needed. Source: POSIX.1, Shell Command Language, 2.2.2. */
+/** Quotes a word for a POSIX shell where that is needed. */
 function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w./:@%+=-]+$/.test(text) ? text : quoteWord(text);
+}
+
+/** Quotes a word for a POSIX shell. Source: POSIX.1, Shell Command Language, 2.2.2. */
+function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -3,6 +3,7 @@ import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
 import { channel, flag, releaseId, wholeNumber, word } from '../../src/contract/actions/field-schemas.ts';
 import type { JobScope } from '../../src/contract/actions/control-scopes.ts';
 import { PUBLISH_ARGUMENTS } from '../../src/contract/actions/publish-arguments.ts';
+import { formatNames } from '../../src/contract/formats/exchange-formats.ts';
 import { WORKER_ARGUMENTS } from '../../src/contract/actions/worker-arguments.ts';
 import type { ScheduleGroup } from '../../src/contract/schemas/vocabulary.ts';
 
@@ -181,9 +182,14 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
     I18N,
     z
       .strictObject({
-        format: word(['xliff-2.1', 'xliff-1.2', 'csv', 'jsonl']).meta({ title: 'Format' }),
+        format: word(formatNames('units')).meta({ title: 'Format' }),
         states: text.meta({ title: 'States', description: 'States of the units, with commas.' }),
         include: text.meta({ title: 'Only these files', description: 'A glob of files.' }),
+        copy_source: flag.meta({
+          title: 'Copy the source',
+          description:
+            'Writes a missing translation as a copy of its source; only for XLIFF. Default: yes for XLIFF 1.2.',
+        }),
       })
       .partial(),
   ),
@@ -205,25 +211,25 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
     'Import a file into the Translation Memory',
     'translate',
     I18N,
-    importArguments(['tmx', 'jsonl']),
+    importArguments(formatNames('memory')),
   ),
   'memory-export': job(
     'Export the Translation Memory to a file',
     'translate',
     I18N,
-    exportArguments(['tmx', 'jsonl'], 'trusted,candidate'),
+    exportArguments(formatNames('memory'), 'trusted,candidate'),
   ),
   'glossary-import': job(
     'Import a file into the Glossary',
     'translate',
     I18N,
-    importArguments(['tbx', 'csv']),
+    importArguments(formatNames('terms')),
   ),
   'glossary-export': job(
     'Export the Glossary to a file',
     'translate',
     I18N,
-    exportArguments(['tbx', 'csv'], 'draft,approved,deprecated'),
+    exportArguments(formatNames('terms'), 'draft,approved,deprecated'),
   ),
   backup: job('Back up the databases', 'operate', I18N),
 };

@@ -2,7 +2,7 @@ import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import { readCompletion } from './completion.ts';
 import { errorWords, failureOfAnswer } from './error-answer.ts';
-import type { Prompt } from './prompt.ts';
+import type { Prompt } from './provider.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import { postToProvider, type ProviderHttpOptions } from './provider-http.ts';
 import { ANSWER_FORMATS, requestStyle, type ANSWER_TOKENS_FIELDS } from './provider-presets.ts';

@@ -3,14 +3,15 @@ import { createBlake3 } from '../../../platform/hashing/blake3.ts';
 import { describePlaceholder } from '../../../domain/translation/describe-placeholder.ts';
 import { maskAlike, type MaskStyle } from '../../../domain/translation/placeholder-mask.ts';
 import { ECHO_CHARACTERS, type AskedLine } from './answer-rows.ts';
-import type { Character, MemoryExample, PromptSubject, TermConstraint, UnitToTranslate } from './provider.ts';
+import type {
+  Character,
+  MemoryExample,
+  Prompt,
+  PromptSubject,
+  TermConstraint,
+  UnitToTranslate,
+} from './provider.ts';
 import { writeScript } from './script.ts';
-
-/** The texts for a language model. */
-export interface Prompt {
-  readonly system: string;
-  readonly user: string;
-}
 
 interface PromptLine extends AskedLine {
   readonly unit: UnitToTranslate;

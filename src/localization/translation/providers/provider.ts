@@ -1,7 +1,6 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { Evaluator } from './evaluation.ts';
 import type { FailedUnit } from './provider-failure.ts';
-import type { Prompt } from './prompt.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
@@ -44,6 +43,12 @@ export interface UnitToTranslate extends PlacedText {
   readonly maxLength: number | null;
   /** The flaws of an earlier translation, for the call that repairs it. */
   readonly findings: readonly string[];
+}
+
+/** The texts for a language model. */
+export interface Prompt {
+  readonly system: string;
+  readonly user: string;
 }
 
 /** The languages and the characters of a prompt. */

@@ -1,8 +1,7 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { RunContext } from '../run-context.ts';
-import type { Prompt } from '../providers/prompt.ts';
-import type { TranslationSubject } from '../providers/provider.ts';
+import type { Prompt, TranslationSubject } from '../providers/provider.ts';
 import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import { createChunkOrder } from './chunk-claims.ts';
