@@ -15,6 +15,7 @@ import {
   type DemoTerm,
   type DemoWork,
 } from './game/demo-work.ts';
+import { FILE_PROVIDER } from '../src/contract/actions/provider-names.ts';
 import { translateDemoLine } from './game/translate-line.ts';
 import type { RunningService } from './play-release.ts';
 
@@ -109,7 +110,8 @@ async function leaveConflict(desk: Desk): Promise<void> {
   const taskId = await taskOf(desk, DEMO_CONFLICT);
   const first = targetOf(unit);
   for (const target of [first, first.replace(/[。！]/, '～')]) {
-    await send(desk, taskId, [unit], 'in_progress', () => target);
+    // What comes in a file is a candidate of the Translation Memory at once; what somebody types is one when it is handed in.
+    await send(desk, taskId, [unit], 'in_progress', () => target, FILE_PROVIDER);
     const { matches } = await desk.read('translation.memory.query', { source_text: unit.source_text });
     const match = matches.find(({ record }) => record.target_text === target);
     if (match === undefined) throw new Error('the Translation Memory has no record of the translation');
@@ -140,10 +142,12 @@ async function send(
   units: readonly Unit[],
   status: 'in_progress' | 'translated',
   translationOf: (unit: Unit) => string = targetOf,
+  provider?: typeof FILE_PROVIDER,
 ): Promise<void> {
   await desk.run('translation-task-update', {
     task_id: taskId,
     status,
+    ...(provider === undefined ? {} : { provider }),
     translation_results: units.map((unit) => ({
       unit_id: unit.unit_id,
       source_text: unit.source_text,
