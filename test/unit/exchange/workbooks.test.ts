@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { writeZip } from '../../../demo/game/demo-zip.ts';
 import { createRandom } from '../../../demo/game/seeded-random.ts';
@@ -13,6 +14,7 @@ import { mutations } from '../../support/mutate.ts';
 import {
   packedWorkbook,
   relationship,
+  storedWorkbook,
   workbookParts,
   type WorkbookParts,
 } from '../../support/workbook-parts.ts';
@@ -242,6 +244,23 @@ describe('a workbook of another program', () => {
       'the links of the workbook to other files were not followed',
       'left out, because their first row does not name the columns: the sheets "Sheet 1"',
     ]);
+  });
+
+  it('may have parts that are not compressed, also while its reader waits between the rows', async () => {
+    const rows = Array.from(
+      { length: 300 },
+      (_, at) => `<row><c t="str"><v>a${at}</v></c><c t="str"><v>b</v></c></row>`,
+    );
+    const bytes = await storedWorkbook(workbookParts({ sheets: [HEAD + rows.join('')] }));
+    const pieces = async function* () {
+      yield bytes;
+    };
+    let units = 0;
+    for await (const result of readUnits(createUnitReader('xlsx'), pieces())) {
+      await stat(import.meta.filename);
+      if (result.kind === 'unit') units += 1;
+    }
+    expect(units).toBe(300);
   });
 
   const TEXTS = campaignSize(20_000, 1_000_000);
