@@ -4,6 +4,7 @@ import { createUnitReader, readUnits, writeUnits } from '../../src/exchange/unit
 import {
   UNIT_STATES,
   type ReadResult,
+  type ReadUnit,
   type UnitLanguages,
   type UnitRecord,
 } from '../../src/exchange/units/unit-record.ts';
@@ -96,23 +97,16 @@ export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecor
     previous_target: missing(text),
     revision: fc.option(fc.nat(), { nil: null }),
   });
-  return fc.array(
-    record.map((each) => (isXml ? asXliff(each) : format === 'po' ? asPo(each) : each)),
-    { maxLength: 5 },
+  // Only a unit without a target is not translated.
+  const valid = record.map((each) =>
+    each.target_text !== null && each.state === 'untranslated' ? { ...each, state: 'draft' as const } : each,
   );
+  return fc.array(valid, { maxLength: 5 });
 }
 
-/** XLIFF has no state for a target that is missing, and none for a target that is not translated. */
-function asXliff(record: UnitRecord): UnitRecord {
-  if (record.target_text === null)
-    return { ...record, state: record.state === 'stale' ? 'stale' : 'untranslated' };
-  return record.state === 'untranslated' ? { ...record, state: 'translated' } : record;
-}
-
-/** PO has a flag for a target, and none for a missing one. */
-function asPo(record: UnitRecord): UnitRecord {
-  if (record.target_text === null) return asXliff(record);
-  return ['untranslated', 'stale'].includes(record.state) ? { ...record, state: 'draft' } : record;
+/** A unit as a file gives it back. */
+export function withoutState({ state: _state, ...unit }: UnitRecord): ReadUnit {
+  return unit;
 }
 
 /** A file of units. @throws when one is refused */
