@@ -1,4 +1,4 @@
-import type { FileWriter } from '../file-codec.ts';
+import type { FileReader, FileWriter } from '../file-codec.ts';
 
 export const UNIT_STATES = [
   'untranslated',
@@ -91,11 +91,7 @@ export function revisionOf(value: unknown): number | undefined {
 }
 
 /** Reads the units of a file. */
-export interface UnitReader {
-  /** The units that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
-  write(bytes: Uint8Array): ReadResult[];
-  /** The rest. @throws ExchangeFileError when the file is cut off */
-  end(): Iterable<ReadResult> | AsyncIterable<ReadResult>;
+export interface UnitReader extends FileReader<ReadResult, Iterable<ReadResult> | AsyncIterable<ReadResult>> {
   /** What was left out of the file, known at its end. */
   notices?(): readonly string[];
   /** The languages that the file names, known from its first unit on. */
