@@ -7,6 +7,7 @@ import {
   type ReadUnit,
   type UnitLanguages,
   type UnitRecord,
+  type UnitState,
 } from '../../src/exchange/units/unit-record.ts';
 
 export const UNIT_FORMAT_NAMES = formatNames('units');
@@ -97,11 +98,14 @@ export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecor
     previous_target: missing(text),
     revision: fc.option(fc.nat(), { nil: null }),
   });
-  // Only a unit without a target is not translated.
-  const valid = record.map((each) =>
-    each.target_text !== null && each.state === 'untranslated' ? { ...each, state: 'draft' as const } : each,
-  );
+  const valid = record.map((each) => ({ ...each, state: possibleState(each) }));
   return fc.array(valid, { maxLength: 5 });
+}
+
+/** A unit without a target is untranslated or stale, and only such a unit is untranslated. */
+function possibleState({ target_text: target, state }: UnitRecord): UnitState {
+  if (target === null) return state === 'stale' ? 'stale' : 'untranslated';
+  return state === 'untranslated' ? 'draft' : state;
 }
 
 /** A unit as a file gives it back. */
