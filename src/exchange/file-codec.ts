@@ -1,17 +1,17 @@
 import { ExchangeFileError } from '../contract/formats/exchange-file-error.ts';
 
-export interface FileReader<T> {
+export interface FileReader<T, Rest extends Iterable<T> | AsyncIterable<T> = T[]> {
   /** The items that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
   write(bytes: Uint8Array): T[];
   /** The rest. @throws ExchangeFileError when the file is cut off */
-  end(): T[];
+  end(): Rest;
 }
 
 /** Gives the parts of a file: texts, or what another step packs. */
 export interface FileWriter<Entry, Part = string> {
   begin(): Part;
   /**
-   * An empty text for an entry that the format leaves out.
+   * An empty text for an entry that a format of texts leaves out.
    *
    * @throws ExchangeFileError `character_unsupported` when the format cannot carry the entry; nothing is written then
    */

@@ -4,8 +4,10 @@ import { createUnitReader, readUnits, writeUnits } from '../../src/exchange/unit
 import {
   UNIT_STATES,
   type ReadResult,
+  type ReadUnit,
   type UnitLanguages,
   type UnitRecord,
+  type UnitState,
 } from '../../src/exchange/units/unit-record.ts';
 
 export const UNIT_FORMAT_NAMES = formatNames('units');
@@ -96,23 +98,19 @@ export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecor
     previous_target: missing(text),
     revision: fc.option(fc.nat(), { nil: null }),
   });
-  return fc.array(
-    record.map((each) => (isXml ? asXliff(each) : format === 'po' ? asPo(each) : each)),
-    { maxLength: 5 },
-  );
+  const valid = record.map((each) => ({ ...each, state: possibleState(each) }));
+  return fc.array(valid, { maxLength: 5 });
 }
 
-/** XLIFF has no state for a target that is missing, and none for a target that is not translated. */
-function asXliff(record: UnitRecord): UnitRecord {
-  if (record.target_text === null)
-    return { ...record, state: record.state === 'stale' ? 'stale' : 'untranslated' };
-  return record.state === 'untranslated' ? { ...record, state: 'translated' } : record;
+/** A unit without a target is untranslated or stale, and only such a unit is untranslated. */
+function possibleState({ target_text: target, state }: UnitRecord): UnitState {
+  if (target === null) return state === 'stale' ? 'stale' : 'untranslated';
+  return state === 'untranslated' ? 'draft' : state;
 }
 
-/** PO has a flag for a target, and none for a missing one. */
-function asPo(record: UnitRecord): UnitRecord {
-  if (record.target_text === null) return asXliff(record);
-  return ['untranslated', 'stale'].includes(record.state) ? { ...record, state: 'draft' } : record;
+/** A unit as a file gives it back. */
+export function withoutState({ state: _state, ...unit }: UnitRecord): ReadUnit {
+  return unit;
 }
 
 /** A file of units. @throws when one is refused */

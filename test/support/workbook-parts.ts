@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
 import { writeZip } from '../../demo/game/demo-zip.ts';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -50,4 +52,14 @@ export function workbookParts({
 /** The file of a workbook. */
 export async function packedWorkbook(parts: Readonly<Record<string, string>>): Promise<Buffer> {
   return await writeZip(Object.entries(parts).map(([name, text]) => ({ name, bytes: Buffer.from(text) })));
+}
+
+/** The file of a workbook whose parts are not compressed, as `zip -0` packs them. */
+export async function storedWorkbook(parts: Readonly<Record<string, string>>): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, text] of Object.entries(parts)) {
+    zip.addBuffer(Buffer.from(text), name, { compress: false });
+  }
+  zip.end();
+  return await buffer(zip.outputStream);
 }

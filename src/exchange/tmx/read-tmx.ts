@@ -12,8 +12,9 @@ const TRANSPARENT = new Set(['hi', 'sub']);
 const CODES = new Set(['bpt', 'ept', 'it', 'ph', 'ut']);
 
 /**
- * Makes a reader of TMX 1.1 to 1.4b. Where any language can be the source, it is the wanted one, else the first one. The codes within inline elements are part of the text; a unit with an inline element
- * that has none is a problem, since its text would lose something. Elements of other namespaces are left out.
+ * Makes a reader of TMX 1.1 to 1.4b. Where any language can be the source, it is the wanted one, else the first one. The codes
+ * within inline elements are part of the text; a unit with an inline element that has none is a problem, since its text would lose
+ * something. Elements of other namespaces are left out.
  */
 export function createTmxReader(wantedSource: string): FileReader<TmxUnit> {
   return createDocumentReader((line) => new TmxDocument(wantedSource, line));

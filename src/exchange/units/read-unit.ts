@@ -1,6 +1,6 @@
 import { isRecord } from '../../domain/is-record.ts';
 import { contextOf, requiredText, textOf, ValueError, type JsonObject } from '../json-values.ts';
-import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-record.ts';
+import { revisionOf, type ReadResult, type ReadUnit } from './unit-record.ts';
 
 /**
  * Reads a unit from the values of a row or of a JSON object. Other values are left out.
@@ -8,35 +8,21 @@ import { revisionOf, UNIT_STATES, type ReadResult, type ReadUnit } from './unit-
  * @param values by the names of the columns of CSV; the locator can be an object of its own
  */
 export function readUnit(values: JsonObject, line: number): ReadResult {
-  const unitId = typeof values['unit_id'] === 'string' ? values['unit_id'] : null;
-  const problem = (reason: 'state_unknown' | 'value_invalid', message: string): ReadResult => ({
-    kind: 'problem',
-    line,
-    unit_id: unitId,
-    reason,
-    message,
-  });
   try {
-    const unit = unitOf(values);
-    if (unit.state === undefined) {
-      return problem('state_unknown', `the state is not one of ${UNIT_STATES.join(', ')}`);
-    }
-    return { kind: 'unit', line, unit: { ...unit, state: unit.state } };
+    return { kind: 'unit', line, unit: unitOf(values) };
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    return problem('value_invalid', error.message);
+    const unitId = typeof values['unit_id'] === 'string' ? values['unit_id'] : null;
+    return { kind: 'problem', line, unit_id: unitId, reason: 'value_invalid', message: error.message };
   }
 }
 
-function unitOf(values: JsonObject): Omit<ReadUnit, 'state'> & {
-  state: ReadUnit['state'] | undefined;
-} {
+function unitOf(values: JsonObject): ReadUnit {
   return {
     unit_id: textOf(values, 'unit_id'),
     locator: locatorOf(values),
     source_text: requiredText(values, 'source_text'),
     target_text: textOf(values, 'target_text'),
-    state: stateOf(textOf(values, 'state')),
     note: textOf(values, 'note'),
     context: contextOf(values),
     previous_source: textOf(values, 'previous_source'),
@@ -50,12 +36,6 @@ function numberOf(value: unknown): number | null {
   const revision = revisionOf(value);
   if (revision === undefined) throw new ValueError('the value of revision is not a whole number');
   return revision;
-}
-
-function stateOf(text: string | null): ReadUnit['state'] | undefined {
-  if (text === null) return null;
-  const name = text.trim().toLowerCase();
-  return UNIT_STATES.find((state) => state === name);
 }
 
 function locatorOf(values: JsonObject): ReadUnit['locator'] {

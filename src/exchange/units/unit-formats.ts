@@ -172,11 +172,11 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The sheets of units: people translate and comment, and see the rest. */
+/** The sheets of units: people change the targets alone, since nothing else comes back. */
 const UNIT_SHEETS = {
   columns: UNIT_COLUMNS,
   wide: new Set<UnitColumn>(['source_text', 'target_text', 'note', 'previous_source', 'previous_target']),
-  editable: new Set<UnitColumn>(['target_text', 'note']),
+  editable: new Set<UnitColumn>(['target_text']),
   fileOf: ({ locator }: UnitRecord) => locator.destination,
   nameOf: ({ unit_id: id }: UnitRecord) => `unit ${id}`,
   cellsOf,
@@ -187,14 +187,14 @@ function createXlsxReader(): UnitReader {
     columns: UNIT_COLUMNS,
     aliases: COLUMN_ALIASES,
     required: ['source_text', 'target_text'],
-    read: (values, line) => {
-      const result = readUnit(unitValues(values), line);
+    read: (values, { sheet, line }, remark) => {
+      const result = { ...readUnit(unitValues(values), line), sheet };
       // LibreOffice turns returns in a cell with several lines into line feeds.
-      return result.kind === 'unit' ? { ...result, table: { remark: null } } : result;
+      return result.kind === 'unit' ? { ...result, table: { remark } } : result;
     },
-    problem: ({ unit_id: id = '' }, line, message) => ({
+    problem: ({ unit_id: id = '' }, row, message) => ({
       kind: 'problem',
-      line,
+      ...row,
       unit_id: id === '' ? null : id,
       reason: 'value_invalid',
       message,

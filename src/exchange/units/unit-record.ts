@@ -1,4 +1,4 @@
-import type { FileWriter } from '../file-codec.ts';
+import type { FileReader, FileWriter } from '../file-codec.ts';
 
 export const UNIT_STATES = [
   'untranslated',
@@ -45,38 +45,44 @@ export interface UnitLanguages {
   readonly targetLanguage: string;
 }
 
-/** A unit as a file gives it back. People and tools may leave out everything but its text. */
+/** A unit as a file gives it back, without its state: an import takes every text. People and tools may leave out all but its text. */
 export interface ReadUnit extends UnitTexts {
   readonly unit_id: string | null;
   readonly locator: UnitLocator | null;
-  readonly state: UnitState | null;
 }
 
 export type UnitProblemReason =
   | 'identity_missing'
   | 'inline_element_unsupported'
   | 'segments_unsupported'
-  | 'state_unknown'
   | 'value_invalid';
 
-export type ReadResult =
-  | {
-      readonly kind: 'unit';
-      readonly line: number;
-      readonly unit: ReadUnit;
-      /** For a unit of a table, whose line ends and cells a spreadsheet can have changed. */
-      readonly table?: {
-        /** What a spreadsheet may have done to the target; `null` when nothing shows. */
-        readonly remark: string | null;
-      };
-    }
-  | {
-      readonly kind: 'problem';
-      readonly line: number;
-      readonly unit_id: string | null;
-      readonly reason: UnitProblemReason;
-      readonly message: string;
-    };
+/** Where a unit is in its file. */
+export interface ReadPlace {
+  /** From 1; in a workbook the row of the sheet. */
+  readonly line: number;
+  /** The name of the sheet of a workbook: each sheet has rows of its own. */
+  readonly sheet?: string;
+}
+
+export type ReadResult = ReadPlace &
+  (
+    | {
+        readonly kind: 'unit';
+        readonly unit: ReadUnit;
+        /** For a unit of a table, whose line ends and cells a spreadsheet can have changed. */
+        readonly table?: {
+          /** What a spreadsheet may have done to the target; `null` when nothing shows. */
+          readonly remark: string | null;
+        };
+      }
+    | {
+        readonly kind: 'problem';
+        readonly unit_id: string | null;
+        readonly reason: UnitProblemReason;
+        readonly message: string;
+      }
+  );
 
 /** A revision as a file holds it; `undefined` for another value. */
 export function revisionOf(value: unknown): number | undefined {
@@ -85,11 +91,7 @@ export function revisionOf(value: unknown): number | undefined {
 }
 
 /** Reads the units of a file. */
-export interface UnitReader {
-  /** The units that are complete. @throws ExchangeFileError with line and reason; nothing of the file counts */
-  write(bytes: Uint8Array): ReadResult[];
-  /** The rest. @throws ExchangeFileError when the file is cut off */
-  end(): Iterable<ReadResult> | AsyncIterable<ReadResult>;
+export interface UnitReader extends FileReader<ReadResult, Iterable<ReadResult> | AsyncIterable<ReadResult>> {
   /** What was left out of the file, known at its end. */
   notices?(): readonly string[];
   /** The languages that the file names, known from its first unit on. */

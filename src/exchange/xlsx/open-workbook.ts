@@ -8,8 +8,10 @@ import { createXmlReader, type XmlElement } from '../xml/xml-reader.ts';
 
 /** Bytes of all parts that are read, unpacked. */
 const MAX_UNPACKED_BYTES = 512 * 1024 * 1024;
-/** Sheets, pictures and all other parts. Parts are unpacked in pieces, so their ratio says nothing. */
-const ZIP_LIMITS = { ...READ_LIMITS, elements: 20_000, entryBytes: MAX_UNPACKED_BYTES, ratio: Infinity };
+/** Sheets, pictures and all other parts, and the places that name them. */
+export const MAX_PARTS = 20_000;
+/** Parts are unpacked in pieces, so their ratio says nothing. */
+const ZIP_LIMITS = { ...READ_LIMITS, elements: MAX_PARTS, entryBytes: MAX_UNPACKED_BYTES, ratio: Infinity };
 /** Begins a file of the formats before XLSX, and one with a password. */
 const COMPOUND_FILE = Buffer.of(0xd0, 0xcf, 0x11, 0xe0);
 
@@ -33,7 +35,7 @@ export interface WorkbookParts {
   has(path: string): boolean;
   /** Reads a part to its end. */
   read(path: string, visitor: PartVisitor): Promise<void>;
-  /** Reads a part, and gives a turn behind each piece of it. @param where how a person finds it, such as `the sheet "a.json"` */
+  /** Reads a part, and yields after each piece of it. @param where how a person finds it, such as `the sheet "a.json"` */
   readInPieces(path: string, visitor: PartVisitor, where: string): AsyncGenerator<undefined>;
   /** The relationships of a part by their ids; of the whole file with an empty path. */
   relationships(path: string): Promise<ReadonlyMap<string, Relationship>>;
@@ -46,7 +48,8 @@ export interface WorkbookParts {
  */
 export function openWorkbook(bytes: Buffer): WorkbookParts {
   if (bytes.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
-    const message = 'the file is an older .xls, or has a password; save it as .xlsx without a password';
+    const message =
+      'the file is in the old .xls format or is password-protected; save it as .xlsx without a password';
     throw new ExchangeFileError('structure_invalid', message, 1);
   }
   const zip = named('the file', () => openZip(bytesSource(bytes), ZIP_LIMITS));
@@ -101,6 +104,8 @@ async function readRelationships(
     open: ({ name, attributes }) => {
       const [id, type, target] = ['Id', 'Type', 'Target'].map((each) => attributes.get(each));
       if (name !== 'Relationship' || id === undefined || type === undefined || target === undefined) return;
+      if (found.size === MAX_PARTS)
+        refuse('limit_exceeded', `there are more than ${MAX_PARTS} relationships`);
       const isOutside = attributes.get('TargetMode') === 'External';
       found.set(id, {
         type: type.slice(type.lastIndexOf('/') + 1),

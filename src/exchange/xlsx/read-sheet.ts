@@ -1,7 +1,10 @@
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
+import { spreadsheetRemark } from '../../contract/formats/csv/spreadsheet-remark.ts';
+import { findColumns, type TableColumns } from '../../contract/formats/table-columns.ts';
 import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import type { XmlElement } from '../xml/xml-reader.ts';
 import { columnLetters, columnOfReference, readCellText } from './cell-text.ts';
+import { RichText } from './rich-text.ts';
 import { shownNumber, type NumberFormats } from './shown-number.ts';
 
 /** The texts and formats that the cells of all sheets refer to. */
@@ -15,43 +18,55 @@ interface Cell {
   readonly type: string;
   readonly format: number;
   hasFormula: boolean;
-  value: string;
 }
 
 /** Columns that a sheet may have. Source: Excel specifications and limits. */
 const MAX_COLUMNS = 16_384;
 const MAX_ROWS = 1_048_576;
 
-/** How the rows of a workbook become items. */
-export interface WorkbookOptions<C extends string, T> {
-  readonly columns: readonly C[];
-  /** Other names of columns, in lower case. */
-  readonly aliases: Readonly<Record<string, C>>;
-  /** Without each of them once, a sheet is no table. */
-  readonly required: readonly C[];
-  /** @param values the texts of the cells by their columns @param line the row in its sheet */
-  readonly read: (values: Readonly<Partial<Record<C, string>>>, line: number) => T;
-  /** A row of which a cell cannot be used. */
-  readonly problem: (values: Readonly<Partial<Record<C, string>>>, line: number, message: string) => T;
+type Cells<C extends string> = Readonly<Partial<Record<C, string>>>;
+
+/** Where a row is. */
+export interface SheetRow {
+  /** The name of the sheet. */
+  readonly sheet: string;
+  /** The row in its sheet. */
+  readonly line: number;
 }
+
+/** How the rows of a workbook become items. A sheet without the needed columns is no table. */
+export interface WorkbookOptions<C extends string, T> extends TableColumns<C> {
+  /**
+   * @param values the texts of the cells by their columns
+   * @param remark what a spreadsheet may have done to the target; `null` when nothing shows
+   */
+  readonly read: (values: Cells<C>, row: SheetRow, remark: string | null) => T;
+  /** A row of which a cell cannot be used. */
+  readonly problem: (values: Cells<C>, row: SheetRow, message: string) => T;
+}
+
+/** Types of cells that are no texts: numbers, truth values, dates. */
+const VALUE_TYPES: ReadonlySet<string> = new Set(['n', 'b', 'd']);
 
 /** Reads the rows of one sheet. The first row with a text names the columns. */
 export class SheetReader<C extends string, T> {
   readonly #options: WorkbookOptions<C, T>;
   readonly #shared: SharedParts;
+  readonly #name: string;
+  readonly #text = new RichText();
   #columns: ReadonlyMap<number, C> | null = null;
   #hasNames = false;
   #row = 0;
   #values: Map<number, string> = new Map();
+  /** The places of cells that are no texts. */
+  #valueCells: Set<number> = new Set();
   #problem: string | null = null;
   #cell: Cell | null = null;
   #nextColumn = 0;
-  /** What the text belongs to, and whether it is part of a reading aid. */
-  #isValue = false;
-  #isAid = false;
   #items: T[] = [];
 
-  constructor(options: WorkbookOptions<C, T>, shared: SharedParts) {
+  constructor(name: string, options: WorkbookOptions<C, T>, shared: SharedParts) {
+    this.#name = name;
     this.#options = options;
     this.#shared = shared;
   }
@@ -72,21 +87,17 @@ export class SheetReader<C extends string, T> {
     if (name === 'row') this.#openRow(attributes.get('r'));
     else if (name === 'c') this.#openCell(attributes);
     else if (name === 'f' && this.#cell !== null) this.#cell.hasFormula = true;
-    else if (name === 'rPh') this.#isAid = true;
-    this.#isValue = name === 'v' || name === 't';
+    this.#text.open(name);
   }
 
   text(text: string): void {
-    if (!this.#isValue || this.#isAid || this.#cell === null) return;
-    this.#cell.value += text;
-    if (this.#cell.value.length <= MAX_TEXT_CHARACTERS) return;
+    if (this.#cell === null || this.#text.add(text)) return;
     this.#refuse('limit_exceeded', `a cell has more than ${MAX_TEXT_CHARACTERS} characters`);
   }
 
   close(name: string): void {
-    this.#isValue = false;
-    if (name === 'rPh') this.#isAid = false;
-    else if (name === 'c') this.#closeCell();
+    this.#text.close(name);
+    if (name === 'c') this.#closeCell();
     else if (name === 'row') this.#closeRow();
   }
 
@@ -98,6 +109,7 @@ export class SheetReader<C extends string, T> {
     }
     this.#row = row;
     this.#values = new Map();
+    this.#valueCells = new Set();
     this.#problem = null;
     this.#nextColumn = 0;
   }
@@ -111,11 +123,12 @@ export class SheetReader<C extends string, T> {
     }
     this.#nextColumn = column + 1;
     const [type = 'n', format = '0'] = [attributes.get('t'), attributes.get('s')];
-    this.#cell = { column, type, format: Number(format), hasFormula: false, value: '' };
+    this.#cell = { column, type, format: Number(format), hasFormula: false };
   }
 
   #closeCell(): void {
     const cell = this.#cell;
+    const value = this.#text.take();
     this.#cell = null;
     if (cell === null || (this.#hasNames && this.#columns?.has(cell.column) !== true)) return;
     const place = `the cell ${columnLetters(cell.column)}${this.#row}`;
@@ -124,12 +137,14 @@ export class SheetReader<C extends string, T> {
       this.#problem ??= `${place} has a formula; replace it by its text (paste as values)`;
       return;
     }
-    if (cell.type === 'e') this.#problem ??= `${place} shows the error ${cell.value.slice(0, 20)}`;
-    const text = this.#shownText(cell);
-    if (text !== '') this.#values.set(cell.column, text);
+    if (cell.type === 'e') this.#problem ??= `${place} shows the error ${value.slice(0, 20)}`;
+    const text = this.#shownText(cell, value);
+    if (text === '') return;
+    this.#values.set(cell.column, text);
+    if (VALUE_TYPES.has(cell.type)) this.#valueCells.add(cell.column);
   }
 
-  #shownText({ type, value, format }: Cell): string {
+  #shownText({ type, format }: Cell, value: string): string {
     switch (type) {
       case 's': {
         const text = this.#shared.texts[value === '' ? -1 : Number(value)];
@@ -154,37 +169,42 @@ export class SheetReader<C extends string, T> {
     if (isEmpty) return;
     if (!this.#hasNames) {
       this.#hasNames = true;
-      this.#columns = columnsOf(this.#values, this.#options);
+      this.#columns = this.#findColumns();
       return;
     }
     if (this.#columns === null) return;
     const values: Partial<Record<C, string>> = {};
-    for (const [index, column] of this.#columns) values[column] = this.#values.get(index) ?? '';
+    for (const [place, column] of this.#columns) values[column] = this.#values.get(place) ?? '';
+    const row = { sheet: this.#name, line: this.#row };
     this.#items.push(
       this.#problem === null
-        ? this.#options.read(values, this.#row)
-        : this.#options.problem(values, this.#row, this.#problem),
+        ? this.#options.read(values, row, this.#remark(this.#columns))
+        : this.#options.problem(values, row, this.#problem),
     );
+  }
+
+  /** @returns `null` when a needed column is missing */
+  #findColumns(): ReadonlyMap<number, C> | null {
+    const { columns, fault } = findColumns(this.#values, this.#options);
+    if (fault === null) return columns;
+    if (fault.count === 0) return null;
+    const message = `the names of the columns have ${fault.column} ${fault.count} times instead of once`;
+    return this.#refuse('structure_invalid', message);
+  }
+
+  #remark(columns: ReadonlyMap<number, C>): string | null {
+    const { required } = this.#options;
+    const [source = -1, target = -1] = required.map((needed) =>
+      [...columns.keys()].find((place) => columns.get(place) === needed),
+    );
+    const [before = '', text = ''] = [this.#values.get(source), this.#values.get(target)];
+    const remark = spreadsheetRemark(text, before);
+    if (remark !== null || text === before || !this.#valueCells.has(target)) return remark;
+    const shown = JSON.stringify(text.slice(0, 60).toWellFormed());
+    return `the target ${shown} is a number, a date or a truth value and no text; a spreadsheet may have made it of another text`;
   }
 
   #refuse(reason: 'structure_invalid' | 'limit_exceeded', message: string): never {
     throw new ExchangeFileError(reason, `row ${this.#row}: ${message}`, Math.max(this.#row, 1));
   }
-}
-
-/** The columns by their places; `null` when a needed one is not there exactly once. */
-function columnsOf<C extends string>(
-  names: ReadonlyMap<number, string>,
-  { columns: known, aliases, required }: WorkbookOptions<C, unknown>,
-): ReadonlyMap<number, C> | null {
-  const columns = new Map<number, C>();
-  for (const [index, text] of names) {
-    const name = text.trim().toLowerCase();
-    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-    const column = known.find((each) => each === name) ?? alias;
-    if (column !== undefined) columns.set(index, column);
-  }
-  const found = [...columns.values()];
-  const isTable = required.every((needed) => found.filter((column) => column === needed).length === 1);
-  return isTable ? columns : null;
 }

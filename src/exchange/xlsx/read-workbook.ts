@@ -1,7 +1,9 @@
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
+import { MAX_TEXT_CHARACTERS } from '../../contract/formats/text-limit.ts';
 import { readCellText } from './cell-text.ts';
-import { openWorkbook, type WorkbookParts } from './open-workbook.ts';
+import { MAX_PARTS, openWorkbook, type WorkbookParts } from './open-workbook.ts';
 import { SheetReader, type SharedParts, type WorkbookOptions } from './read-sheet.ts';
+import { RichText } from './rich-text.ts';
 import type { NumberFormats } from './shown-number.ts';
 
 /** The file is in memory while it is read: its directory is at its end. */
@@ -23,7 +25,7 @@ interface Sheet {
 export function createWorkbookReader<C extends string, T>(
   options: WorkbookOptions<C, T>,
 ): {
-  /** Nothing is known before the end. @throws ExchangeFileError `limit_exceeded` */
+  /** Nothing is known before the end, and the bytes must stay as they are until then. @throws ExchangeFileError `limit_exceeded` */
   write(bytes: Uint8Array): T[];
   /** The items, in pieces between which other work goes on. @throws ExchangeFileError with the row and the reason */
   end(): AsyncGenerator<T>;
@@ -40,8 +42,7 @@ export function createWorkbookReader<C extends string, T>(
         const message = `the workbook has more than ${MAX_FILE_BYTES} bytes; divide it, or use CSV`;
         throw new ExchangeFileError('limit_exceeded', message, 1);
       }
-      // The caller may use its memory again.
-      pieces.push(Uint8Array.from(bytes));
+      pieces.push(bytes);
       return [];
     },
     end: async function* () {
@@ -62,7 +63,7 @@ async function* readWorkbook<C extends string, T>(
   let tables = 0;
   for (const { name, path } of sheets) {
     const shown = JSON.stringify(name.slice(0, 40));
-    const reader = new SheetReader(options, shared);
+    const reader = new SheetReader(name, options, shared);
     for await (const _ of parts.readInPieces(path, reader, `the sheet ${shown}`)) yield* reader.take();
     yield* reader.take();
     if (reader.isTable) tables += 1;
@@ -85,7 +86,7 @@ async function readHead(
 ): Promise<{ readonly sheets: readonly Sheet[]; readonly shared: SharedParts }> {
   const main = [...(await parts.relationships('')).values()].find(({ type }) => type === 'officeDocument');
   if (main === undefined || main.path === null) {
-    throw new ExchangeFileError('structure_invalid', 'the file is no workbook; save it as .xlsx', 1);
+    throw new ExchangeFileError('structure_invalid', 'the file is not a workbook; save it as .xlsx', 1);
   }
   const related = await parts.relationships(main.path);
   const pathOf = (wanted: string): string | null =>
@@ -119,6 +120,9 @@ async function readSheetList(
       if (name === 'workbookPr') startsIn1904 = ['1', 'true'].includes(attributes.get('date1904') ?? '');
       if (name !== 'sheet') return;
       const id = [...attributes].find(([attribute]) => attribute.endsWith(':id'))?.[1];
+      if (listed.length === MAX_PARTS) {
+        throw new ExchangeFileError('limit_exceeded', `there are more than ${MAX_PARTS} sheets`, 1);
+      }
       if (id !== undefined) listed.push({ id, name: attributes.get('name') ?? '' });
     },
     text: () => undefined,
@@ -130,49 +134,48 @@ async function readSheetList(
 async function readFormats(parts: WorkbookParts, path: string): Promise<Omit<NumberFormats, 'startsIn1904'>> {
   const patterns = new Map<number, string>();
   const ofCells: number[] = [];
-  let isOfCells = false;
+  /** The list that is open: another part of the styles repeats the same elements. */
+  let list = '';
   await parts.read(path, {
     open: ({ name, attributes }) => {
       const id = Number(attributes.get('numFmtId') ?? 0);
-      if (name === 'cellXfs') isOfCells = true;
-      else if (name === 'xf' && isOfCells) ofCells.push(id);
-      else if (name === 'numFmt') patterns.set(id, attributes.get('formatCode') ?? '');
+      if (name === 'cellXfs' || name === 'numFmts') list = name;
+      else if (name === 'xf' && list === 'cellXfs') ofCells.push(id);
+      else if (name === 'numFmt' && list === 'numFmts') patterns.set(id, attributes.get('formatCode') ?? '');
       if (ofCells.length <= MAX_FORMATS && patterns.size <= MAX_FORMATS) return;
       throw new ExchangeFileError('limit_exceeded', `there are more than ${MAX_FORMATS} formats`, 1);
     },
     text: () => undefined,
     close: (name) => {
-      if (name === 'cellXfs') isOfCells = false;
+      if (name === list) list = '';
     },
   });
   return { patterns, ofCells };
 }
 
-/** The texts that cells refer to by their numbers. The runs of a rich text are joined; reading aids are left out. */
+/** The texts that cells refer to by their numbers. */
 async function readSharedTexts(parts: WorkbookParts, path: string): Promise<readonly string[]> {
   const texts: string[] = [];
   let characters = 0;
-  let text = '';
-  let isText = false;
-  let isAid = false;
+  const text = new RichText();
+  const refuse = (message: string): never => {
+    throw new ExchangeFileError('limit_exceeded', message, 1);
+  };
   await parts.read(path, {
-    open: ({ name }) => {
-      if (name === 'si') text = '';
-      else if (name === 'rPh') isAid = true;
-      isText = name === 't';
-    },
+    open: ({ name }) => text.open(name),
     text: (part) => {
-      if (isText && !isAid) text += part;
+      if (!text.add(part)) refuse(`a shared text has more than ${MAX_TEXT_CHARACTERS} characters`);
     },
     close: (name) => {
-      isText = false;
-      if (name === 'rPh') isAid = false;
+      text.close(name);
       if (name !== 'si') return;
-      texts.push(readCellText(text));
-      characters += text.length;
+      const shared = text.take();
+      texts.push(readCellText(shared));
+      characters += shared.length;
       if (texts.length <= MAX_SHARED.texts && characters <= MAX_SHARED.characters) return;
-      const message = `there are more than ${MAX_SHARED.texts} shared texts, or ${MAX_SHARED.characters} characters of them`;
-      throw new ExchangeFileError('limit_exceeded', message, 1);
+      refuse(
+        `there are more than ${MAX_SHARED.texts} shared texts, or ${MAX_SHARED.characters} characters of them`,
+      );
     },
   });
   return texts;

@@ -134,7 +134,7 @@ export async function* packWorkbook(parts: AsyncIterable<WorkbookPart>): AsyncGe
   const addText = (path: string, text: string): void => {
     zip.addBuffer(Buffer.from(DECLARATION + text), path, ENTRY);
   };
-  /** Adds a sheet, and behind it what follows: the zip archive reads its sheets one after the other. */
+  /** Adds a sheet, and after it what follows: the zip archive reads its sheets one after the other. */
   const addSheet = (name: string, first: string): void => {
     names.push(name);
     const next = (opens: string | null, rows: string): void => {

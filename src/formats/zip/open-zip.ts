@@ -136,10 +136,9 @@ async function* unpackInPieces(entry: ZipEntry, data: Buffer): AsyncGenerator<Bu
   const { name, uncompressedSize, localOffset } = entry;
   let size = 0;
   let sum = 0;
-  const inflated = createInflateRaw();
-  inflated.end(data);
+  const content = entry.method === STORED ? Readable.from(slicesOf(data)) : inflatedStream(data);
   try {
-    for await (const piece of entry.method === STORED ? Readable.from(slicesOf(data)) : inflated) {
+    for await (const piece of content) {
       const bytes = piece as Buffer;
       size += bytes.length;
       if (size > uncompressedSize) break;
@@ -150,11 +149,18 @@ async function* unpackInPieces(entry: ZipEntry, data: Buffer): AsyncGenerator<Bu
     if (!isZlibError(error)) throw error;
     throw zipInvalid(`${name}: the compressed data is damaged`, localOffset);
   } finally {
-    inflated.destroy();
+    content.destroy();
   }
   if (size !== uncompressedSize)
     throw zipInvalid(`${name} does not have ${uncompressedSize} bytes`, localOffset);
   if (sum !== entry.crc32) throw zipInvalid(`${name}: the CRC-32 is wrong`, localOffset);
+}
+
+/** Only for data that is compressed: an error of a stream that nobody reads ends the program. */
+function inflatedStream(data: Buffer): Readable {
+  const inflated = createInflateRaw();
+  inflated.end(data);
+  return inflated;
 }
 
 function* slicesOf(data: Buffer): Generator<Buffer> {

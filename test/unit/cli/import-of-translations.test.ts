@@ -477,6 +477,44 @@ describe('slipway ctl translations import', () => {
     expect(run.out).toContain('1 stored');
   });
 
+  it('names the sheets of a workbook, whose rows have the same lines', async () => {
+    const service = fakeTranslations(['u1', 'u2', 'u3'].map((id) => fakeUnit(id, { source: '日' })));
+    const path = join(await temporaryDirectory(), 'work.xlsx');
+    const sheet = (...rows: readonly string[]): string =>
+      ['<c t="str"><v>id</v></c><c t="str"><v>source</v></c><c t="str"><v>target</v></c>', ...rows]
+        .map((cells) => `<row>${cells}</row>`)
+        .join('');
+    const cells = (id: string, target: string): string =>
+      `<c t="str"><v>${id}</v></c><c t="str"><v>日</v></c>${target}`;
+    const sheets = [
+      sheet(cells('u1', '<c t="b"><v>1</v></c>'), cells('u2', '<c t="str"><v>b</v></c>')),
+      sheet(cells('u3', '<c t="str"><v>c</v></c>'), cells('u2', '<c t="str"><v>d</v></c>')),
+    ];
+    await writeFile(path, await packedWorkbook(workbookParts({ sheets })));
+    const { rows, out } = await importFile(service, path, '--partial');
+    expect(rows).toMatchObject([
+      { sheet: 'Sheet 1', line: 2, outcome: 'stored', remark: expect.stringContaining('"TRUE"') as string },
+      { sheet: 'Sheet 1', line: 3, outcome: 'stored' },
+      { sheet: 'Sheet 2', line: 2, outcome: 'stored' },
+      { sheet: 'Sheet 2', line: 3, outcome: 'duplicate', detail: 'on line 3 of the sheet "Sheet 1"' },
+    ]);
+    expect(rows.filter((each) => 'remark' in each)).toHaveLength(1);
+    expect(out).toContain('work.xlsx:Sheet 2:3: duplicate: u2: ');
+  });
+
+  it('tells both remarks of a cell whose end is missing and whose line ends differ', async () => {
+    const service = fakeTranslations([fakeUnit('u1', { source: 'い\r\nろ' })]);
+    const path = join(await temporaryDirectory(), 'work.csv');
+    await writeFile(path, `id,source,target\nu1,"い\nろ","a\n${'x'.repeat(32_765)}"\n`);
+    const { rows } = await importFile(service, path);
+    expect(rows).toMatchObject([
+      {
+        outcome: 'stored',
+        remark: expect.stringMatching(/its end may be missing; the file has other/) as string,
+      },
+    ]);
+  });
+
   it('refuses a file that is damaged, missing or of no known format, and bad options', async () => {
     const service = fakeTranslations([]);
     const folder = await temporaryDirectory();

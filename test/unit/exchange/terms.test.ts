@@ -90,6 +90,17 @@ describe('TBX', () => {
     expect(readTermFile('tbx', termFile('tbx', [writtenTerm({ review_status: 'rejected' })]))).toEqual([]);
   });
 
+  it('never approves a wording that a tool has forbidden in our own export', () => {
+    const [source = '', target = ''] = termFile('tbx', [writtenTerm({ review_status: 'approved' })]).split(
+      /(?=<lang\w+ xml:lang="zh)/,
+    );
+    const forbidden = target.replaceAll(/(?:preferred|admitted)(?=Term-admn-sts)/g, 'deprecated');
+    expect(forbidden).not.toBe(target);
+    expect(readTermFile('tbx', source + forbidden)).toMatchObject([
+      { kind: 'term', term: { review_status: 'deprecated' } },
+    ]);
+  });
+
   it('of other programs is read in version 2 and 3, in both styles, with other names of the languages', () => {
     const two = `<?xml version="1.0"?><!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd"><martif type="TBX" xml:lang="en"><martifHeader><fileDesc><sourceDesc><p>x</p></sourceDesc></fileDesc></martifHeader><text><body>
 <termEntry id="c1"><descripGrp><descrip type="definition">d</descrip></descripGrp><descrip type="subjectField">people</descrip>

@@ -1,5 +1,5 @@
 import { canonicalLanguageTag, isLanguageTag } from '../../../domain/text/language-tag.ts';
-import type { UnitLanguages } from '../../../exchange/units/unit-record.ts';
+import type { ReadPlace, UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
@@ -8,7 +8,7 @@ import { countText } from '../../../domain/count-text.ts';
 import { importUnits } from './import-units.ts';
 import { readableUnits } from './import-plan.ts';
 import { isProblem, OUTCOMES, type UnitOutcome } from './outcomes.ts';
-import { noticeLine, readUnitFile, type UnitFile } from './unit-file.ts';
+import { inFileOrder, noticeLine, readUnitFile, type UnitFile } from './unit-file.ts';
 import { unitLines, writeUnitReport } from './unit-report.ts';
 import { checkTarget } from '../../../domain/text/checks/check-target.ts';
 import { findInconsistentTargets } from '../../../domain/text/checks/find-inconsistent-targets.ts';
@@ -32,7 +32,7 @@ export async function runCheck(context: CtlContext): Promise<CtlExit> {
   const trial = { file, status: 'in_progress', isPartial: true, isTrial: true, fields: {} } as const;
   const isCompared = args.values.server === true;
   const outcomes = isCompared ? (await importUnits(context, trial)).outcomes : problems;
-  const findings = mergeFindings(local, outcomes);
+  const findings = inFileOrder(mergeFindings(local, outcomes), file);
   await writeUnitReport(context, findings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const { results, notices } = file;
@@ -50,31 +50,27 @@ export async function runCheck(context: CtlContext): Promise<CtlExit> {
 
 /** The findings of the daemon in place of those made here, where it has judged the target, and the problems of units. */
 function mergeFindings(local: readonly FileFinding[], outcomes: readonly UnitOutcome[]): FileFinding[] {
-  const nameOf = (line: number, id: string | null): string => `${line} ${id}`;
+  const nameOf = ({ sheet, line }: ReadPlace, id: string | null): string => JSON.stringify([sheet, line, id]);
   const judged = new Set(
     outcomes
       .filter(({ outcome }) => outcome.startsWith('ready') || outcome === 'unchanged_blocked')
-      .map(({ line, file_unit_id: id }) => nameOf(line, id)),
+      .map((each) => nameOf(each, each.file_unit_id)),
   );
-  const kept = local.filter(
-    ({ check, line, unit_id: id }) => OWN_CHECKS.has(check) || !judged.has(nameOf(line, id)),
-  );
+  const kept = local.filter((each) => OWN_CHECKS.has(each.check) || !judged.has(nameOf(each, each.unit_id)));
   const found = outcomes.flatMap((each): FileFinding[] => {
-    const { line, outcome, detail } = each;
-    const shared = { line, unit_id: each.file_unit_id };
+    const { outcome, detail } = each;
+    const shared = { ...placeOf(each), unit_id: each.file_unit_id };
     const problem = `${OUTCOMES[outcome].text}${detail === '' ? '' : `: ${detail}`}`;
     return isProblem(each.outcome)
       ? [{ ...shared, check: outcome, severity: 'error', message: problem }]
       : each.findings.map(({ check, severity, message }) => ({ ...shared, check, severity, message }));
   });
-  return [...kept, ...found].toSorted((left, right) => left.line - right.line);
+  return [...kept, ...found];
 }
 
-function lineOf({ line, unit_id: id, check, severity, message }: FileFinding): {
-  line: number;
-  text: string;
-} {
-  return { line, text: `${severity}: ${check}: ${message} (${id ?? 'no id'})` };
+function lineOf(each: FileFinding): FileFinding & { text: string } {
+  const { unit_id: id, check, severity, message } = each;
+  return { ...each, text: `${severity}: ${check}: ${message} (${id ?? 'no id'})` };
 }
 
 function languagesOf({ args }: CtlContext, { languages }: UnitFile): UnitLanguages {
@@ -89,9 +85,7 @@ function languagesOf({ args }: CtlContext, { languages }: UnitFile): UnitLanguag
   };
 }
 
-interface FileFinding {
-  /** From 1. */
-  readonly line: number;
+interface FileFinding extends ReadPlace {
   readonly unit_id: string | null;
   readonly check: string;
   readonly severity: string;
@@ -103,7 +97,7 @@ interface FileFinding {
  * only the daemon knows. Targets of sources that differ only in line ends or composed characters are also compared here; the daemon
  * compares the targets of sources with the same bytes.
  *
- * @returns the findings in the order of the lines
+ * @returns the findings, those about the agreement of targets last
  */
 function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileFinding[] {
   const translated = units.flatMap((each) => {
@@ -121,7 +115,7 @@ function checkUnits(units: readonly FileUnit[], languages: UnitLanguages): FileF
     const found = translated[Number(at)];
     if (found !== undefined) findings.push(fileFinding(found.each, finding));
   }
-  return findings.toSorted((left, right) => left.line - right.line);
+  return findings;
 }
 
 function spreadsheetFindings(unit: FileUnit): FileFinding[] {
@@ -131,10 +125,14 @@ function spreadsheetFindings(unit: FileUnit): FileFinding[] {
 }
 
 function fileFinding(
-  { line, unit }: FileUnit,
-  { check, severity, message }: Omit<FileFinding, 'line' | 'unit_id'>,
+  unit: FileUnit,
+  { check, severity, message }: Omit<FileFinding, 'line' | 'sheet' | 'unit_id'>,
 ): FileFinding {
-  return { line, unit_id: unit.unit_id, check, severity, message };
+  return { ...placeOf(unit), unit_id: unit.unit.unit_id, check, severity, message };
+}
+
+function placeOf({ line, sheet }: ReadPlace): ReadPlace {
+  return { line, ...(sheet === undefined ? {} : { sheet }) };
 }
 
 function compareTexts(left: string, right: string): number {

@@ -116,12 +116,10 @@ function isTold({ outcome, detail, remark }: UnitOutcome, isSubmitted: boolean):
   );
 }
 
-function lineOf({ line, file_unit_id: id, outcome, detail, remark = '' }: UnitOutcome): {
-  line: number;
-  text: string;
-} {
+function lineOf(each: UnitOutcome): UnitOutcome & { text: string } {
+  const { file_unit_id: id, outcome, detail, remark = '' } = each;
   const more = [detail, remark].map((text) => (text === '' ? '' : `: ${text}`)).join('');
-  return { line, text: `${outcome}: ${id ?? 'no id'}: ${OUTCOMES[outcome].text}${more}` };
+  return { ...each, text: `${outcome}: ${id ?? 'no id'}: ${OUTCOMES[outcome].text}${more}` };
 }
 
 function midwayFailure({ calls }: ImportResult, failure: CtlFailure): CtlFailure {

@@ -1,14 +1,19 @@
-import type { ReadResult } from '../../../exchange/units/unit-record.ts';
+import type { ReadPlace, ReadResult } from '../../../exchange/units/unit-record.ts';
 import type { FileUnit, FoundUnit, KnownUnit, MatchResult } from './match-units.ts';
-import { findingsText, type Outcome, type SentFinding, type UnitOutcome } from './outcomes.ts';
+import {
+  findingsText,
+  type Outcome,
+  type SentFinding,
+  type UnitOfFile,
+  type UnitOutcome,
+} from './outcomes.ts';
 import { countText } from '../../../domain/count-text.ts';
 import { isSameButLineEnds, targetOfTable } from '../../../domain/text/line-ends.ts';
 import type { ServiceTask } from './service-pages.ts';
 
 /** A target to send. */
 export interface PlannedUnit {
-  readonly line: number;
-  readonly fileUnitId: string | null;
+  readonly from: UnitOfFile;
   readonly by: FoundUnit['by'];
   readonly unit: KnownUnit;
   readonly text: string;
@@ -26,8 +31,6 @@ interface ImportPlan {
   /** Units that are not sent, and why. */
   readonly done: readonly UnitOutcome[];
   readonly taskIds: ReadonlySet<string>;
-  /** What spreadsheets have changed, or may have changed, by line. */
-  readonly remarks: ReadonlyMap<number, string>;
 }
 
 /** Characters (UTF-16 units) of a text that the action takes. */
@@ -45,9 +48,9 @@ export function readableUnits(results: readonly ReadResult[]): {
   for (const result of results) {
     if (result.kind === 'unit') units.push(result);
     else {
-      const { line, unit_id, reason, message } = result;
+      const { unit_id, reason, message } = result;
       const detail = `${message} (${reason})`;
-      problems.push({ line, file_unit_id: unit_id, outcome: 'unreadable', detail, ...NOT_FOUND });
+      problems.push({ ...unitOfFile(result, unit_id), outcome: 'unreadable', detail, ...NOT_FOUND });
     }
   }
   return { units, problems };
@@ -67,20 +70,28 @@ export function planImport(
   const doubtful: DoubtfulUnit[] = [];
   const done: UnitOutcome[] = [];
   const taskIds = new Set<string>();
-  const remarks = new Map<number, string>();
-  const first = new Map<string, { readonly line: number; readonly text: string }>();
+  const first: Surroundings['first'] = new Map();
   for (const read of units) {
     const match = matchOf(read);
     if (match.by !== null) taskIds.add(match.unit.taskId);
     const each = match.by === null ? read : withLineEndsOfService(read, match.unit);
-    const remark = each === read ? read.table?.remark : OTHER_LINE_ENDS;
-    if (typeof remark === 'string') remarks.set(read.line, remark);
-    const decision = decide(each, match, { first, workerId });
-    if ('outcome' in decision) done.push(outcomeOf(each, match, decision));
+    const remarks = [read.table?.remark ?? '', each === read ? '' : OTHER_LINE_ENDS];
+    const from = unitOfFile(read, read.unit.unit_id, remarks.filter((remark) => remark !== '').join('; '));
+    const decision = decide(each, match, { first, workerId, from });
+    if ('outcome' in decision) done.push(outcomeOf(from, match, decision));
     else if (decision.exportedRevision === null) send.push(decision.planned);
     else doubtful.push({ ...decision.planned, exportedRevision: decision.exportedRevision });
   }
-  return { send, doubtful, done, taskIds, remarks };
+  return { send, doubtful, done, taskIds };
+}
+
+function unitOfFile({ line, sheet }: ReadPlace, unitId: string | null, remark = ''): UnitOfFile {
+  return {
+    line,
+    ...(sheet === undefined ? {} : { sheet }),
+    file_unit_id: unitId,
+    ...(remark === '' ? {} : { remark }),
+  };
 }
 
 const OTHER_LINE_ENDS =
@@ -99,13 +110,13 @@ function withLineEndsOfService(read: FileUnit, known: KnownUnit): FileUnit {
 
 /** The outcome of a unit that was to be sent. */
 export function plannedOutcome(
-  { line, fileUnitId, by, unit }: PlannedUnit,
+  { from, by, unit }: PlannedUnit,
   outcome: Outcome,
   detail = '',
   findings: readonly SentFinding[] = [],
 ): UnitOutcome {
-  const names = { file_unit_id: fileUnitId, unit_id: unit.unitId, matched_by: by, task_id: unit.taskId };
-  return { line, ...names, outcome, detail, findings };
+  const names = { unit_id: unit.unitId, matched_by: by, task_id: unit.taskId };
+  return { ...from, ...names, outcome, detail, findings };
 }
 
 interface NotSent {
@@ -119,11 +130,12 @@ type Decision = NotSent | { readonly planned: PlannedUnit; readonly exportedRevi
 
 interface Surroundings {
   /** Units of the file that were seen before, by id. */
-  readonly first: Map<string, { readonly line: number; readonly text: string }>;
+  readonly first: Map<string, PlannedUnit>;
   readonly workerId: string | null;
+  readonly from: UnitOfFile;
 }
 
-function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId }: Surroundings): Decision {
+function decide({ unit }: FileUnit, match: MatchResult, { first, workerId, from }: Surroundings): Decision {
   if (match.by === null) {
     return match.isAmbiguous
       ? { outcome: 'ambiguous', detail: 'give its unit_id' }
@@ -141,8 +153,8 @@ function decide({ line, unit }: FileUnit, match: MatchResult, { first, workerId 
   }
   const before = first.get(known.unitId);
   if (before !== undefined) return repeated(before, text);
-  first.set(known.unitId, { line, text });
-  const planned = { line, fileUnitId: unit.unit_id, by: match.by, unit: known, text };
+  const planned = { from, by: match.by, unit: known, text };
+  first.set(known.unitId, planned);
   const decision = compare(planned, unit.revision);
   const isClaimed = known.claimedBy !== null && known.claimedBy !== workerId;
   if ('outcome' in decision || !isClaimed) return decision;
@@ -157,10 +169,12 @@ function textDifference(file: string, release: string): string {
   return `from character ${at + 1} on, the file has ${part(file)} and the release ${part(release)}`;
 }
 
-function repeated(before: { readonly line: number; readonly text: string }, text: string): NotSent {
-  return before.text === text
-    ? { outcome: 'unchanged', detail: `as on line ${before.line}` }
-    : { outcome: 'duplicate', detail: `on line ${before.line}` };
+function repeated({ from, text: before }: PlannedUnit, text: string): NotSent {
+  const { line, sheet } = from;
+  const place = `on line ${line}${sheet === undefined ? '' : ` of the sheet ${JSON.stringify(sheet)}`}`;
+  return before === text
+    ? { outcome: 'unchanged', detail: `as ${place}` }
+    : { outcome: 'duplicate', detail: place };
 }
 
 function compare(planned: PlannedUnit, exportedRevision: number | null): Decision {
@@ -180,12 +194,11 @@ function compare(planned: PlannedUnit, exportedRevision: number | null): Decisio
   return { planned, exportedRevision: exportedRevision === unit.revision ? null : exportedRevision };
 }
 
-function outcomeOf({ line, unit }: FileUnit, match: MatchResult, { outcome, detail }: NotSent): UnitOutcome {
+function outcomeOf(from: UnitOfFile, match: MatchResult, { outcome, detail }: NotSent): UnitOutcome {
   const found = match.by === null ? null : match.unit;
   const findings = outcome === 'unchanged_blocked' ? (found?.findings ?? []) : [];
   return {
-    line,
-    file_unit_id: unit.unit_id,
+    ...from,
     unit_id: found?.unitId ?? null,
     outcome,
     detail,

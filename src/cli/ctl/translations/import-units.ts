@@ -23,7 +23,7 @@ import {
   type UpdatedUnit,
   type UpdateFields,
 } from './task-updates.ts';
-import type { UnitFile } from './unit-file.ts';
+import { inFileOrder, type UnitFile } from './unit-file.ts';
 
 export interface ImportOptions {
   readonly file: UnitFile;
@@ -92,17 +92,7 @@ async function importShown(
     }
   }
   run.leave(judged);
-  const { outcomes, ...result } = run.result();
-  return {
-    releaseId: index.releaseId,
-    ...result,
-    outcomes: outcomes.map((each) => withRemark(each, plan.remarks.get(each.line))),
-    unfinished: [...unfinished.values()],
-  };
-}
-
-function withRemark(outcome: UnitOutcome, remark: string | undefined): UnitOutcome {
-  return remark === undefined ? outcome : { ...outcome, remark };
+  return { releaseId: index.releaseId, ...run.result(), unfinished: [...unfinished.values()] };
 }
 
 class ImportRun {
@@ -229,7 +219,7 @@ class ImportRun {
 
   result(): Omit<ImportResult, 'releaseId' | 'unfinished'> {
     return {
-      outcomes: this.outcomes.toSorted((left, right) => left.line - right.line),
+      outcomes: inFileOrder(this.outcomes, this.#options.file),
       calls: this.#calls,
       finished: this.#finished,
       failure: this.#failure,

@@ -1,3 +1,5 @@
+import type { ReadPlace } from '../../../exchange/units/unit-record.ts';
+
 /** The outcomes of units of a file, in the words for people. */
 export const OUTCOMES = {
   stored: { isProblem: false, text: 'its target is stored' },
@@ -31,11 +33,15 @@ export const OUTCOMES = {
 /** One of {@link OUTCOMES}. */
 export type Outcome = keyof typeof OUTCOMES;
 
-/** The outcome of one unit of a file. */
-export interface UnitOutcome {
-  /** In the file, from 1. */
-  readonly line: number;
+/** A unit of a file, as its outcome names it. */
+export interface UnitOfFile extends ReadPlace {
   readonly file_unit_id: string | null;
+  /** What a spreadsheet has changed, or may have changed. */
+  readonly remark?: string;
+}
+
+/** The outcome of one unit of a file. */
+export interface UnitOutcome extends UnitOfFile {
   /** As in the service; `null` where it was not found. */
   readonly unit_id: string | null;
   readonly outcome: Outcome;
@@ -44,8 +50,6 @@ export interface UnitOutcome {
   readonly matched_by: 'id' | 'place' | 'source' | null;
   readonly task_id: string | null;
   readonly findings: readonly SentFinding[];
-  /** What a spreadsheet has changed, or may have changed. */
-  readonly remark?: string;
 }
 
 /** A finding of the daemon. */

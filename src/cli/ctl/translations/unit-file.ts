@@ -1,5 +1,5 @@
 import { createUnitReader } from '../../../exchange/units/unit-formats.ts';
-import type { ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
+import type { ReadPlace, ReadResult, UnitLanguages } from '../../../exchange/units/unit-record.ts';
 import { printable } from '../../../platform/terminal/text-table.ts';
 import type { CtlArguments } from '../ctl-options.ts';
 import { fileFormat } from '../exchange/exchange-options.ts';
@@ -34,4 +34,15 @@ export async function readUnitFile(path: string, args: CtlArguments): Promise<Un
 /** What was left out of a file, as a line for people. */
 export function noticeLine(notice: string): string {
   return `note: ${printable(notice)}\n`;
+}
+
+/** What was found about the units of a file, in the order of its sheets and lines. */
+export function inFileOrder<Found extends ReadPlace>(
+  found: readonly Found[],
+  { results }: UnitFile,
+): Found[] {
+  const sheets = [...new Set(results.map(({ sheet }) => sheet))];
+  const orders = new Map(sheets.map((sheet, order) => [sheet, order]));
+  const orderOf = ({ sheet }: Found): number => orders.get(sheet) ?? 0;
+  return found.toSorted((left, right) => orderOf(left) - orderOf(right) || left.line - right.line);
 }

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../../platform/errors.ts';
 import { errorCode } from '../../../platform/files/error-code.ts';
+import type { ReadPlace } from '../../../exchange/units/unit-record.ts';
 import { printable, textExcerpt } from '../../../platform/terminal/text-table.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
@@ -11,8 +12,7 @@ import { textOption } from '../ctl-options.ts';
 const SHOWN_LINES = 30;
 const LINE_COLUMNS = 400;
 
-interface UnitLine {
-  readonly line: number;
+interface UnitLine extends ReadPlace {
   readonly text: string;
 }
 
@@ -20,7 +20,10 @@ interface UnitLine {
 export function unitLines({ args }: CtlContext, path: string, lines: readonly UnitLine[]): string {
   const shown = lines
     .slice(0, SHOWN_LINES)
-    .map(({ line, text }) => `${printable(path)}:${line}: ${textExcerpt(text, LINE_COLUMNS)}\n`);
+    .map(
+      ({ line, sheet, text }) =>
+        `${printable([path, ...(sheet === undefined ? [] : [sheet]), line].join(':'))}: ${textExcerpt(text, LINE_COLUMNS)}\n`,
+    );
   const more = lines.length - SHOWN_LINES;
   const report = textOption(args, 'report') ?? '--report FILE';
   return `${shown.join('')}${more > 0 ? `... and ${more} more; ${report} has all\n` : ''}`;

@@ -86,7 +86,9 @@ export class CsvScanner {
     const quote = text.indexOf('"', at);
     const end = quote === -1 ? text.length : quote;
     const part = text.slice(at, end);
-    this.#line += part.split('\n').length - 1;
+    // A line feed that follows a return of the piece before belongs to the same line end.
+    const isPair = part.startsWith('\n') && this.#cell.endsWith('\r');
+    this.#line += part.split(/\r\n|\n|\r/).length - (isPair ? 2 : 1);
     this.#add(part);
     if (quote === -1) return end;
     this.#state = 'quote in quoted';

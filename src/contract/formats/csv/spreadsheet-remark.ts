@@ -15,8 +15,8 @@ const LONGEST_CELL = 32_767;
 const KEPT_DIGITS = 15;
 
 /**
- * Says what a spreadsheet may have done to a target: error values, shortened numbers and texts, truth values, dates, and numbers of the source
- * in another form.
+ * Says what a spreadsheet may have done to a target: error values, shortened numbers and texts, truth values, dates, and numbers of
+ * the source in another form.
  *
  * @param target the cell as it is in the file: one with a guard shows nothing
  * @param source without its guard

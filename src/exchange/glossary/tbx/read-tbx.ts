@@ -271,8 +271,10 @@ class TbxEntry {
   }
 
   #status(isDeprecated: boolean): ReviewStatus | null {
+    // A tool that forbids the only wording leaves the status of our export as it was.
+    if (isDeprecated) return 'deprecated';
     const own = this.#values.get(TBX_CATEGORIES.reviewStatus)?.trim();
-    return TBX_REVIEW_STATES.find((status) => status === own) ?? (isDeprecated ? 'deprecated' : null);
+    return TBX_REVIEW_STATES.find((status) => status === own) ?? null;
   }
 
   #limit(count: number, most: number, parts: string): void {

@@ -4,20 +4,14 @@ import { isRecord } from '../../../domain/is-record.ts';
 import { createStreamDecoder } from '../../decode-stream.ts';
 import type { JsonObject } from '../../json-values.ts';
 import { readUnit } from '../read-unit.ts';
-import {
-  UNIT_STATES,
-  type ReadResult,
-  type UnitLanguages,
-  type UnitReader,
-  type UnitState,
-} from '../unit-record.ts';
-import { isReviewed, OWN_COMMENT } from './po-names.ts';
+import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
+import { OWN_COMMENT } from './po-names.ts';
 import { unescapedPo } from './po-text.ts';
 
 /** A text in full, each of its bytes as an escape, or the values of a unit in a comment. */
 const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;
 const KEYWORD = /^(msgctxt|msgid_plural|msgid|msgstr)(\[\d{1,3}\])?[ \t]*(?=")/;
-const CHARSET = /^"Content-Type:[^"\r\n]*?\bcharset=([\w.:-]+)[^\w.:-]/im;
+const CHARSET = /^(?:msgstr[ \t]+)?"(?:[^"\r\n]*\\n)?Content-Type:[^"\r\n]*?\bcharset=([\w.:-]+)[^\w.:-]/im;
 const MESSAGE = /^(?:msgctxt|msgid)[ \t]+"[^"]/m;
 
 type Field = 'msgctxt' | 'msgid' | 'msgid_plural' | 'msgstr' | 'previous';
@@ -29,7 +23,6 @@ interface Message {
   readonly notes: string[];
   noteLength: number;
   own: JsonObject;
-  isFuzzy: boolean;
   hasForms: boolean;
 }
 
@@ -53,7 +46,7 @@ export function createPoReader(): UnitReader {
     const [first = '', ...others] = text.split(/\r\n|\n|\r/);
     rest.push(first);
     restLength += first.length;
-    catalog.limit(restLength, MAX_LINE_CHARACTERS, 'the line');
+    catalog.limitLine(restLength);
     if (others.length === 0) return;
     const last = others.pop() ?? '';
     for (const line of [rest.join(''), ...others]) catalog.line(line);
@@ -110,10 +103,17 @@ class PoCatalog {
   /** @throws ExchangeFileError when the file is cut off */
   end(): void {
     this.#finish();
-    if (this.#messages === 0) this.#refuse('structure_invalid', 'the file has no message of gettext');
+    if (this.#messages === 0) this.#refuse('structure_invalid', 'the file contains no gettext messages');
   }
 
-  limit(characters: number, most: number, what: string): void {
+  /** Bounds the line that is not complete yet. */
+  limitLine(characters: number): void {
+    if (characters <= MAX_LINE_CHARACTERS) return;
+    const message = `the line has more than ${MAX_LINE_CHARACTERS} characters`;
+    throw new ExchangeFileError('limit_exceeded', message, this.#line + 1);
+  }
+
+  #limit(characters: number, most: number, what: string): void {
     if (characters > most) this.#refuse('limit_exceeded', `${what} has more than ${most} characters`);
   }
 
@@ -122,12 +122,11 @@ class PoCatalog {
     if (this.#message.texts.has('msgstr') || mark === '~') this.#finish();
     if (mark === '|') return this.#previous(text);
     this.#field = null;
-    if (mark === ',') this.#message.isFuzzy ||= text.split(',').some((flag) => flag.trim() === 'fuzzy');
-    else if (mark === '.' && text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
+    if (mark === '.' && text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
     else if (mark === '' && text.trim() !== '') {
       this.#message.notes.push(text);
       this.#message.noteLength += text.length;
-      this.limit(this.#message.noteLength, MAX_TEXT_CHARACTERS, 'the comment of a message');
+      this.#limit(this.#message.noteLength, MAX_TEXT_CHARACTERS, 'the comment of a message');
     }
   }
 
@@ -151,7 +150,7 @@ class PoCatalog {
     if (keyword === undefined) {
       const field = this.#field;
       if (field === null || field === 'previous') {
-        return this.#refuse('syntax_invalid', 'there is no keyword with a quoted string');
+        return this.#refuse('syntax_invalid', 'expected msgid, msgstr or msgctxt and a quoted string');
       }
       return this.#append(field, line);
     }
@@ -169,12 +168,12 @@ class PoCatalog {
   #append(field: Field, quoted: string): void {
     const end = closingQuote(quoted);
     if (end === -1 || quoted.slice(end + 1).trim() !== '') {
-      return this.#refuse('syntax_invalid', 'a string is not closed, or continues behind its quote');
+      return this.#refuse('syntax_invalid', 'a string is not closed, or continues after its quote');
     }
     const part = unescapedPo(quoted.slice(1, end));
     if (part === null) return this.#refuse('encoding_invalid', 'the bytes of an escape are not valid UTF-8');
     const text = (this.#message.texts.get(field) ?? '') + part;
-    this.limit(text.length, MAX_TEXT_CHARACTERS, 'a text');
+    this.#limit(text.length, MAX_TEXT_CHARACTERS, 'a text');
     this.#message.texts.set(field, text);
   }
 
@@ -210,14 +209,10 @@ function closingQuote(quoted: string): number {
 }
 
 function newMessage(): Message {
-  return { line: null, texts: new Map(), notes: [], noteLength: 0, own: {}, isFuzzy: false, hasForms: false };
+  return { line: null, texts: new Map(), notes: [], noteLength: 0, own: {}, hasForms: false };
 }
 
-function resultOf(
-  { texts, notes, own, isFuzzy, hasForms }: Message,
-  source: string,
-  line: number,
-): ReadResult {
+function resultOf({ texts, notes, own, hasForms }: Message, source: string, line: number): ReadResult {
   const unitId = texts.get('msgctxt') ?? null;
   if (hasForms) {
     const message = 'the message has plural forms, and a unit has one text';
@@ -231,21 +226,10 @@ function resultOf(
     unit_id: unitId,
     source_text: source,
     target_text: target === '' ? null : target,
-    state: stateOf(own['state'], isFuzzy, target !== ''),
     note: allNotes.length === 0 ? null : allNotes.join('\n'),
     previous_source: texts.get('previous') ?? null,
   };
   return readUnit(values, line);
-}
-
-/** The state of a message: the exported one while the flag is that of the export, else what the flag says now. */
-function stateOf(exported: unknown, isFuzzy: boolean, hasTarget: boolean): UnitState {
-  const known = UNIT_STATES.find((state) => state === exported);
-  if (!hasTarget) return known === 'stale' ? 'stale' : 'untranslated';
-  if (known === undefined || known === 'untranslated' || known === 'stale')
-    return isFuzzy ? 'draft' : 'translated';
-  if (isFuzzy !== isReviewed(known)) return known;
-  return isFuzzy ? 'draft' : 'proofread';
 }
 
 function languagesOf(header: string): Partial<UnitLanguages> {

@@ -7,11 +7,10 @@ import {
   revisionOf,
   type UnitLocator,
   type UnitProblemReason,
-  type UnitState,
 } from '../unit-record.ts';
 import { CODE_POINT_TYPE, XLIFF_ONE, XLIFF_ONE_ONE, XLIFF_TWO, OWN, OWN_PREFIX } from './xliff-names.ts';
 import { readContext, readOwnValue } from './own-values.ts';
-import { fromXliffOne, fromXliffTwo, isCopiedState, isInitialState } from './xliff-states.ts';
+import { isCopiedState, isInitialState } from './xliff-states.ts';
 
 type TextRole = 'source' | 'target' | 'note' | 'context';
 
@@ -31,6 +30,12 @@ const CONTAINERS: Readonly<Record<string, ReadonlySet<string>>> = {
   [XLIFF_ONE_ONE]: ONE_CONTAINERS,
   [XLIFF_TWO]: new Set(['file', 'group', 'unit', 'notes', 'segment', 'ignorable']),
 };
+const NAMESPACES: ReadonlyMap<string, string> = new Map([
+  ['1.1', XLIFF_ONE_ONE],
+  ['1.2', XLIFF_ONE],
+  ['2.0', XLIFF_TWO],
+  ['2.1', XLIFF_TWO],
+]);
 const NAMESPACE_START = /^urn:oasis:names:tc:xliff:document:/;
 const UNITS = new Set(['trans-unit', 'unit']);
 /** Elements that only mark a part of a text: segments, terms, comments. */
@@ -101,7 +106,15 @@ class XliffDocument extends XmlDocument<ReadResult> {
     const isKnown =
       namespace === XLIFF_TWO ? /^2\.[01]$/.test(version) : Object.hasOwn(CONTAINERS, namespace);
     if (!isKnown) {
-      const name = version === '' ? 'XLIFF of no version' : `XLIFF ${version.slice(0, 20)}`;
+      const expected = NAMESPACES.get(version);
+      if (expected !== undefined && namespace !== expected) {
+        const found = namespace === '' ? 'none' : JSON.stringify(namespace.slice(0, 80));
+        this.refuse(
+          'structure_invalid',
+          `the namespace of XLIFF ${version} is "${expected}", and the document has ${found}; write xmlns="${expected}"`,
+        );
+      }
+      const name = version === '' ? 'XLIFF without a version' : `XLIFF ${version.slice(0, 20)}`;
       const where = `in the namespace ${JSON.stringify(namespace.slice(0, 80))}`;
       this.refuse(
         'structure_invalid',
@@ -164,17 +177,6 @@ interface Segment {
   qualifier: string | null;
 }
 
-/** The states from the least done to the most. */
-const PROGRESS: readonly UnitState[] = [
-  'untranslated',
-  'stale',
-  'blocked',
-  'draft',
-  'translated',
-  'proofread',
-  'published',
-];
-
 class UnitBuilder {
   readonly #element: XmlElement;
   readonly #destination: string | null;
@@ -225,8 +227,6 @@ class UnitBuilder {
   finish(): ReadResult {
     const target = targetOf(this.#segments, this.#isTwo);
     if (target === undefined) this.#fail('segments_unsupported', 'some segments of the unit have no target');
-    const isApproved = this.#element.attributes.get('approved') === 'yes';
-    const state = stateOf(this.#segments, { isTwo: this.#isTwo, isApproved });
     const unitId = this.#element.attributes.get('id') ?? null;
     const locator = this.#locator();
     if (unitId === null && locator === null) {
@@ -246,7 +246,6 @@ class UnitBuilder {
         locator,
         source_text: this.#segments.map(({ source }) => source ?? '').join(''),
         target_text: target ?? null,
-        state,
         note: this.#notes.length === 0 ? null : this.#notes.join('\n'),
         context: readContext(this.#own),
         previous_source: this.#own.get(OWN.previousSource) ?? null,
@@ -311,8 +310,9 @@ class UnitBuilder {
 
 /** @returns `null` without a target, `undefined` when only some segments have one */
 function targetOf(segments: readonly Segment[], isTwo: boolean): string | null | undefined {
-  if (segments.every((segment) => segment.target === null || isCopied(segment, isTwo))) return null;
-  if (segments.some(({ isSegment, target }) => isSegment && target === null)) return undefined;
+  const isOpen = (segment: Segment): boolean => segment.target === null || isCopied(segment, isTwo);
+  if (segments.every(isOpen)) return null;
+  if (segments.some((segment) => segment.isSegment && isOpen(segment))) return undefined;
   const text = segments.map(({ source, target }) => target ?? source ?? '').join('');
   // Tools write an empty target where there is none.
   return text === '' && segments.every(({ state }) => isInitialState(state)) ? null : text;
@@ -320,28 +320,4 @@ function targetOf(segments: readonly Segment[], isTwo: boolean): string | null |
 
 function isCopied({ source, target, state, qualifier }: Segment, isTwo: boolean): boolean {
   return source === target && isCopiedState(isTwo, state, qualifier);
-}
-
-/** @returns `null` when the file does not say */
-function stateOf(
-  segments: readonly Segment[],
-  { isTwo, isApproved }: { isTwo: boolean; isApproved: boolean },
-): UnitState | null {
-  let least: UnitState | null = null;
-  for (const segment of segments) {
-    const { isSegment, state, qualifier, target } = segment;
-    if (!isSegment) continue;
-    const hasTarget = target !== null && target !== '' && !isCopied(segment, isTwo);
-    if (state === null) {
-      // Poedit writes only `approved`.
-      if (!hasTarget) return null;
-      least = isApproved ? 'proofread' : 'translated';
-      continue;
-    }
-    const found = isTwo
-      ? fromXliffTwo(state, qualifier, hasTarget)
-      : fromXliffOne(state, qualifier, hasTarget);
-    if (least === null || PROGRESS.indexOf(found) < PROGRESS.indexOf(least)) least = found;
-  }
-  return least;
 }

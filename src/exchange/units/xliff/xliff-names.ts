@@ -1,7 +1,8 @@
 /** The namespace of XLIFF 1.1, which has the elements of 1.2 that are read here. */
 export const XLIFF_ONE_ONE = 'urn:oasis:names:tc:xliff:document:1.1';
-/** Namespaces that are written. XLIFF 2.1 kept the one of 2.0. */
+/** The namespace of XLIFF 1.2. */
 export const XLIFF_ONE = 'urn:oasis:names:tc:xliff:document:1.2';
+/** The namespace of XLIFF 2.0, which 2.1 kept. */
 export const XLIFF_TWO = 'urn:oasis:names:tc:xliff:document:2.0';
 
 /** The `ctype` of a character that XML cannot carry, in XLIFF 1.2. */

@@ -39,30 +39,6 @@ export const XLIFF_ONE_STATES: Readonly<Record<UnitState, XliffOneState>> = {
 /** The states of XLIFF 1.2 that say that there is no translation yet. */
 const OPEN_ONE_STATES: ReadonlySet<string> = new Set(['new', 'needs-translation']);
 
-/**
- * The state of a segment of XLIFF 2. A target that still has the state `initial` was written by a tool that leaves states
- * alone. The states and sub-states of other tools say nothing; a target counts as translated then.
- */
-export function fromXliffTwo(state: string, subState: string | null, hasTarget: boolean): UnitState {
-  const found = Object.entries(XLIFF_TWO_STATES);
-  const exact = found.find(([, each]) => each.state === state && each.subState === subState);
-  return withTarget(
-    exact ?? found.find(([, each]) => each.state === state && each.subState === null),
-    hasTarget,
-  );
-}
-
-/** The state of a target of XLIFF 1.2; see {@link fromXliffTwo}. A qualifier of ours that stands at another state is left over. */
-export function fromXliffOne(state: string, qualifier: string | null, hasTarget: boolean): UnitState {
-  const found = Object.entries(XLIFF_ONE_STATES);
-  const exact = found.find(([, each]) => each.state === state && each.qualifier === qualifier);
-  // States such as `needs-review-l10n` have no counterpart of ours but a target.
-  return withTarget(
-    exact ?? found.find(([, each]) => each.state === state && each.qualifier === null),
-    hasTarget,
-  );
-}
-
 /** Whether a target that equals its source was only copied, for programs that show no unit without a target. */
 export function isCopiedState(isTwo: boolean, state: string | null, qualifier: string | null): boolean {
   if (!isTwo) return state === XLIFF_ONE_STATES.untranslated.state;
@@ -72,9 +48,4 @@ export function isCopiedState(isTwo: boolean, state: string | null, qualifier: s
 /** Whether a state says that there is no translation yet. */
 export function isInitialState(state: string | null): boolean {
   return state === null || state === 'initial' || OPEN_ONE_STATES.has(state);
-}
-
-function withTarget(found: readonly [string, object] | undefined, hasTarget: boolean): UnitState {
-  const state = (found?.[0] ?? 'untranslated') as UnitState;
-  return state === 'untranslated' && hasTarget ? 'translated' : state;
 }

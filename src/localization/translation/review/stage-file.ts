@@ -118,19 +118,21 @@ async function formatOfUnits(name: string, content: AsyncIterable<Uint8Array>): 
   }
   // The byte order mark, the zeros of UTF-16 and blanks are passed over.
   // oxlint-disable-next-line no-control-regex
-  const [first] = start.replace(/^[\u0000\s\u00ef\u00bb\u00bf\u00fe\u00ff]+/, '');
+  const text = start.replaceAll(/^[\s\u00ef\u00bb\u00bf\u00fe\u00ff\u0000]+|\u0000/g, '');
+  const [first] = text;
   // Both versions of XLIFF have the same reader.
   if (first === '<') return 'xliff-1.2';
   if (start.startsWith('PK')) return 'xlsx';
-  if (/^(?:#|msg(?:id|ctxt)[ \t])/m.test(start)) return 'po';
+  // A comment or a message of gettext. The name of a column can be "#" as well.
+  if (/^(?:#(?:[ .:|~\r\n]|,[ \t]|,fuzzy)|msg(?:id|ctxt)[ \t"])/.test(text)) return 'po';
   return first === '{' ? 'jsonl' : 'csv';
 }
 
 /** The unit of a row; `null` for one without a target, or that cannot be read. */
 async function usableUnit(staging: Staging, result: ReadResult): Promise<FileUnit | null> {
-  const { line } = result;
+  const { line, sheet = null } = result;
   if (result.kind === 'problem') {
-    await refuseUnreadable(staging, line, result.message, result.unit_id, null);
+    await refuseUnreadable(staging, line, ofSheet(sheet, result.message), result.unit_id, null);
     return null;
   }
   const { unit_id, source_text: sourceText, target_text: text, revision, locator } = result.unit;
@@ -140,13 +142,15 @@ async function usableUnit(staging: Staging, result: ReadResult): Promise<FileUni
   }
   if (!text.isWellFormed() || !sourceText.isWellFormed()) {
     const message = 'a text has half of a surrogate pair, which no text can hold';
-    await refuseUnreadable(staging, line, message, unit_id, locator);
+    await refuseUnreadable(staging, line, ofSheet(sheet, message), unit_id, locator);
     return null;
   }
   const { table } = result;
-  if (typeof table?.remark === 'string') staging.report.remark(line, 'spreadsheet_value', table.remark);
+  if (typeof table?.remark === 'string')
+    staging.report.remark(line, 'spreadsheet_value', ofSheet(sheet, table.remark));
   return {
     line,
+    sheet,
     unitId: unitIdOf(unit_id),
     locator,
     sourceText,
@@ -163,7 +167,7 @@ async function stage(staging: Staging, units: readonly FileUnit[]): Promise<read
   const unknown = units.filter(({ unitId }) => unitId === null);
   const known = units.filter(({ unitId }) => unitId !== null);
   if (known.length === 0) return unknown;
-  const lines = known.flatMap(({ locator: _locator, unitId, ...line }) =>
+  const lines = known.flatMap(({ locator: _locator, sheet: _sheet, unitId, ...line }) =>
     unitId === null ? [] : [{ ...line, unitId }],
   );
   const outcomes = await thread.stageLines({ reviewId, lines }, { signal });
@@ -212,9 +216,14 @@ async function refuseUnit(staging: Staging, unit: FileUnit, outcome: LineOutcome
   await refuse(staging, unit.line, outcome, messageOf(unit, outcome), refused);
 }
 
-function messageOf({ unitId }: FileUnit, outcome: LineOutcome): string {
+function messageOf({ unitId, sheet }: FileUnit, outcome: LineOutcome): string {
   const name = unitId === null ? 'a unit without a known id' : unitIdText(unitId);
-  return `${name} ${MESSAGES[outcome] ?? ''}`;
+  return ofSheet(sheet, `${name} ${MESSAGES[outcome] ?? ''}`);
+}
+
+/** A message that names the sheet: each sheet of a workbook has lines of its own. */
+function ofSheet(sheet: string | null, message: string): string {
+  return sheet === null ? message : `the sheet ${JSON.stringify(sheet)}: ${message}`;
 }
 
 async function refuseUnreadable(
@@ -259,6 +268,8 @@ function placesOf(locator: ReadUnit['locator']): RefusedContainers['places'] {
 /** A row of a file. */
 interface FileUnit {
   readonly line: number;
+  /** The name of its sheet; `null` for a file without sheets. */
+  readonly sheet: string | null;
   /** `null` when it is unknown. */
   readonly unitId: Uint8Array | null;
   readonly locator: UnitLocator | null;

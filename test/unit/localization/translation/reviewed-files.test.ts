@@ -51,7 +51,10 @@ const ALL = [0, 1, 2].map((at) => unit('a.json', at));
 const OTHERS = [0, 1].map((at) => unit('b.json', at));
 
 /** The units of an exported file. */
-async function exported(world: ReviewWorld, args: object): Promise<{ result: object; units: ReadUnit[] }> {
+async function exported(
+  world: ReviewWorld,
+  args: object,
+): Promise<{ result: object; units: ReadUnit[]; states: string[] }> {
   const result = await world.run('handoff-export', { format: 'jsonl', ...args });
   const bytes = await world.read(String(result['file']));
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(result['sha256']);
@@ -61,7 +64,8 @@ async function exported(world: ReviewWorld, args: object): Promise<{ result: obj
   })();
   for await (const each of readUnits(createUnitReader('jsonl'), pieces))
     if (each.kind === 'unit') units.push(each.unit);
-  return { result, units };
+  const states = [...bytes.toString().matchAll(/"state":"(\w+)"/g)].map(([, state = '']) => state);
+  return { result, units, states };
 }
 
 describe('files of reviewers', () => {
@@ -85,6 +89,30 @@ describe('files of reviewers', () => {
       ).toEqual([
         { author_kind: 'import', token_id: 'reviewer', reviewer: 'Rin', reason: 'from the agency' },
       ]);
+    });
+
+    it.each([
+      ['#,source,target\n1,おはよう,T0\n', 1],
+      ['\ufeff\n#\n# Rin\n#\nmsgid "おはよう"\nmsgstr "T0"\n', 1],
+      ['#, fuzzy\nmsgid "おはよう"\nmsgstr "T0"\n', 1],
+      ['source,target\nおはよう,"T0\n# 1"\n', 1],
+    ])('without an ending is told by its first line: %j', async (content, accepted) => {
+      const world = await openReviewWorld();
+      await world.write('in', Buffer.from(content));
+      expect(await importOf(world, 'in')).toMatchObject({ counts: { accepted } });
+    });
+
+    it('that is a workbook has issues which name the sheets of their rows', async () => {
+      const world = await openReviewWorld();
+      const units = [unit('a.json', 0, { target_text: '1/2/2025' }), unit('b.json', 0, { source_text: 'x' })];
+      await world.write('in.xlsx', await fileOf('xlsx', units));
+      const { details } = await failureOf(importOf(world, 'in.xlsx'));
+      expect(details).toMatchObject({
+        issues: [
+          { line: 2, message: expect.stringContaining('the sheet "b.json": ') as string },
+          { line: 2, message: expect.stringContaining('the sheet "a.json": the target') as string },
+        ],
+      });
     });
 
     it('is accepted once, also with the revisions of before', async () => {
@@ -368,7 +396,7 @@ describe('files of reviewers', () => {
           { unit_id: reviewUnit('a.json', 0), source_text: 'おはよう', translated_text: 'T0' },
         ],
       });
-      const { result, units } = await exported(world, {});
+      const { result, units, states } = await exported(world, {});
       expect(result).toMatchObject({
         file: 'handoff/r1.zh-Hans.jsonl',
         units: 4,
@@ -380,19 +408,13 @@ describe('files of reviewers', () => {
         locator: { destination: 'a.json', archive_entry: null, path_id: null, field_path: '/k1' },
         source_text: 'さようなら',
         target_text: 'T1',
-        state: 'draft',
         note: null,
         context: {},
         previous_source: null,
         previous_target: null,
         revision: 1,
       });
-      expect(units.map(({ state }) => state)).toEqual([
-        'draft',
-        'untranslated',
-        'untranslated',
-        'untranslated',
-      ]);
+      expect(states).toEqual(['draft', 'untranslated', 'untranslated', 'untranslated']);
       expect(world.rows('SELECT file, sha256, units, release_id FROM handoff_export')).toMatchObject([
         { file: 'handoff/r1.zh-Hans.jsonl', units: 4, release_id: 'r1' },
       ]);
@@ -434,10 +456,9 @@ describe('files of reviewers', () => {
         'b.json': ['いいえ'],
       });
       world.closeTask(world.task('b.json').task_id, 'skipped');
-      const { units } = await exported(world, {});
-      expect(units).toHaveLength(3);
+      const { units, states } = await exported(world, {});
+      expect([units.length, states[0]]).toEqual([3, 'stale']);
       expect(units[0]).toMatchObject({
-        state: 'stale',
         target_text: null,
         previous_source: 'おはよう',
         previous_target: 'T0',
