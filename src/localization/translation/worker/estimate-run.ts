@@ -1,8 +1,7 @@
 import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { RunContext } from '../run-context.ts';
-import type { Prompt } from '../providers/prompt.ts';
-import type { TranslationSubject } from '../providers/provider.ts';
+import type { Prompt, TranslationSubject } from '../providers/provider.ts';
 import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import { createChunkOrder } from './chunk-claims.ts';
@@ -19,7 +18,8 @@ import { charactersAround, usesContext, writeUnits } from './write-requests.ts';
 export async function estimateRun(world: RunSetup, { signal, progress }: RunContext): Promise<TaskResult> {
   const { settings, provider, thread } = world;
   const { taskId, maxTasks } = settings;
-  const { units: total } = await thread.openUnits({ taskId, maxTasks });
+  const stepUnits = provider.stepSize.units;
+  const { units: total } = await thread.openUnits({ taskId, maxTasks, stepUnits });
   const sum = { units: 0, reused: 0, translated: 0, propagated: 0 };
   const tasks = new Set<string>();
   let usage = NO_USAGE;
