@@ -13,7 +13,8 @@ import { askOptions, type ProviderHttpOptions } from './provider-http.ts';
 import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import { ECHO_CHARACTERS, readRows, rowsSchema, type EchoedLine } from './answer-rows.ts';
-import { languageName, type Prompt } from './prompt.ts';
+import { languageName } from './prompt.ts';
+import type { Prompt } from './provider.ts';
 import { writeScript } from './script.ts';
 import { memberOf } from './member-of.ts';
 

@@ -1,9 +1,14 @@
 import type { BatchSize } from '../../../domain/translation/batches.ts';
 import type { Evaluator } from './evaluation.ts';
 import type { FailedUnit } from './provider-failure.ts';
-import type { Prompt } from './prompt.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
+
+/** The texts for a language model. */
+export interface Prompt {
+  readonly system: string;
+  readonly user: string;
+}
 
 /** A term that the translation of a unit must, may or must not contain. */
 export interface TermConstraint {
