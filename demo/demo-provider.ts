@@ -61,12 +61,18 @@ async function answer(
     response.writeHead(404).end();
     return;
   }
-  const { messages } = JSON.parse(await readText(request)) as {
+  const { messages, response_format: format } = JSON.parse(await readText(request)) as {
     readonly messages: readonly { readonly content: string }[];
+    readonly response_format?: { readonly json_schema?: { readonly name: string } };
   };
+  const isEvaluation = format?.json_schema?.name === 'evaluations';
   const { script } = JSON.parse(messages.at(-1)?.content ?? '{}') as { readonly script: readonly unknown[] };
   const lines = script.filter(isLine);
-  const rows = lines.map((line) => ({ id: line.id, ...rowOf(line, mistakes) }));
+  const rows = lines.map((line) =>
+    isEvaluation
+      ? { id: line.id, s: beginningOf(line), findings: [] }
+      : { id: line.id, s: beginningOf(line), t: translationOf(line, mistakes) },
+  );
   const content = JSON.stringify({ rows });
   await sleep(REQUEST_MS + LINE_MS * lines.length);
   const prompt = estimateTokens(messages.map((message) => message.content).join('\n'));
@@ -83,14 +89,15 @@ function isLine(entry: unknown): entry is Line {
   return typeof entry === 'object' && entry !== null && 'id' in entry;
 }
 
-function rowOf({ text }: Line, mistakes: Set<string>): { readonly s: string; readonly t: string } {
+function beginningOf({ text }: Line): string {
+  return Array.from(text).slice(0, ECHO_CHARACTERS).join('');
+}
+
+function translationOf({ text }: Line, mistakes: Set<string>): string {
   const target = translateMaskedDemoLine(text) ?? text;
   const isWrong = isDifficult(text) && !mistakes.has(text);
   if (isWrong) mistakes.add(text);
-  return {
-    s: Array.from(text).slice(0, ECHO_CHARACTERS).join(''),
-    t: isWrong ? mistakenFor(text, target) : target,
-  };
+  return isWrong ? mistakenFor(text, target) : target;
 }
 
 function isDifficult(text: string): boolean {

@@ -19,6 +19,7 @@ import type { Memory } from '../localization/memory/memory.ts';
 import { SKIP_REASONS } from '../localization/parse/container/parsed-container.ts';
 import type { Parse } from '../localization/parse/parse.ts';
 import type { Translation } from '../localization/translation/translation.ts';
+import { WORKER_RUN_JOB } from '../localization/translation/worker/worker-job.ts';
 import { createRegistry, type Registry } from '../platform/metrics/metrics.ts';
 import type { Clock } from '../platform/process/clock.ts';
 import type { ReleaseDamage } from '../releases/checks/release-damage.ts';
@@ -257,6 +258,7 @@ function addTaskMetrics(registry: Registry, { taskKinds, onTaskFinished }: Daemo
   for (const kind of taskKinds()) {
     for (const outcome of ENDED_TASK_STATUSES) tasks.inc({ kind, outcome }, 0);
   }
+  tasks.inc({ kind: WORKER_RUN_JOB.kind, outcome: 'partly' }, 0);
   onTaskFinished((task) => {
     tasks.inc({ kind: task.kind, outcome: endedAs(task) });
   });

@@ -9,7 +9,7 @@ const MIB = 2 ** 20;
 interface Line {
   readonly id: string;
   readonly text: string;
-  readonly mend?: readonly string[];
+  readonly fix?: readonly string[];
 }
 
 type Rows = Record<string, { s: string; t: string }>;
@@ -83,7 +83,7 @@ const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
       const lines = linesOf(body).map((line) => ({ ...line, text: `他${line.text}` }));
       answerRows(response, rowsOf(lines));
     },
-    'provider_unusable',
+    'answer_malformed',
   ],
   [
     'refuses',
@@ -99,6 +99,7 @@ const MISBEHAVIOURS: readonly (readonly [string, Reply, string])[] = [
 const FILES = Object.fromEntries(
   [
     ...MISBEHAVIOURS.map((_, at) => `bad${at}.json`),
+    'first.json',
     'swapped.json',
     'one.json',
     'later.json',
@@ -124,6 +125,8 @@ describe('a provider that misbehaves', () => {
       { translation: { provider: 'loop', providers: { loop, hasty, patient } } },
       atEnd,
     );
+    // Rows that cannot be used are the fault of a provider that has never given a good one.
+    await system.run({ task_id: (await system.task('first.json')).task_id });
     return { ...system, server };
   });
 
@@ -215,9 +218,9 @@ describe('a provider that misbehaves', () => {
     system.server.reply = (body, response) => {
       const lines = linesOf(body);
       const rows = rowsOf(lines);
-      for (const { id, text, mend } of lines) {
+      for (const { id, text, fix } of lines) {
         // A control character is an error of the checks.
-        if (mend === undefined && text.includes('一')) rows[id] = { s: text.slice(0, 12), t: '一\u0001' };
+        if (fix === undefined && text.includes('一')) rows[id] = { s: text.slice(0, 12), t: '一\u0001' };
       }
       answerRows(response, rows);
     };

@@ -56,6 +56,17 @@ export const TOO_LARGE: Readonly<Record<string, ErrorAnswer>> = {
       code: 400,
     },
   },
+  'vllm with the longest answer': {
+    status: 400,
+    body: {
+      error: {
+        message:
+          "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 16384 tokens and your request has 9591 input tokens (8192 > 16384 - 9591).",
+        type: 'BadRequestError',
+        code: 400,
+      },
+    },
+  },
   llamacpp: {
     status: 400,
     body: {
@@ -252,6 +263,23 @@ export const STOPPING: Readonly<
     code: 'provider_rejected',
     says: 'check model and url',
   },
+  'vllm with a model that is smaller than the answer': {
+    ...openAiError(
+      400,
+      "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens and your request has 123 input tokens.",
+    ),
+    code: 'provider_rejected',
+    says: 'lower maxAnswerTokens',
+  },
+  'gemini with a member that it does not know': {
+    ...geminiError(
+      400,
+      'INVALID_ARGUMENT',
+      'Invalid JSON payload received. Unknown name "safety_settings": Cannot find field.',
+    ),
+    code: 'provider_rejected',
+    says: 'check url, model',
+  },
   'openai with too long an answer': {
     ...openAiError(400, 'max_tokens is too large: 8192. This model supports at most 4096 completion tokens.'),
     code: 'provider_rejected',
@@ -378,6 +406,14 @@ export const WRAPPINGS: Readonly<Record<string, Reply>> = {
     const [first, ...others] = Object.entries(rows);
     return `${JSON.stringify(Object.fromEntries([first!]))}\n${JSON.stringify(Object.fromEntries(others))}`;
   }),
+  'an object for each row': asCompletion((rows) =>
+    listOf(rows)
+      .map((row) => JSON.stringify(row))
+      .join('\n'),
+  ),
+  'the same object twice, with a number that no number of JavaScript can be': asCompletion((rows) =>
+    JSON.stringify(rows).replaceAll('"s":', '"n":12345678901234567,"s":').repeat(2),
+  ),
   'the same object twice': asCompletion((rows) => JSON.stringify(rows).repeat(2)),
   'a list of rows': asCompletion(listOf),
   'a list in an object': asCompletion((rows) => ({ translations: listOf(rows) })),

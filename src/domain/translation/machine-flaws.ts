@@ -1,5 +1,6 @@
+import type { CheckName } from '../text/checks/check-table.ts';
 import { finding, shown, type Finding } from '../text/checks/finding.ts';
-import { primaryLanguage } from '../text/checks/check-language.ts';
+import { HAN_LANGUAGES, primaryLanguage } from '../text/checks/check-language.ts';
 import { normalText } from '../text/normal-text.ts';
 import { splitPlaceholders } from '../text/placeholders.ts';
 
@@ -18,6 +19,15 @@ export interface MachineLanguages {
   readonly targetLanguage: string;
 }
 
+/** The checks of {@link machineFlaws}. Their findings depend on what else the program gave. */
+export const MACHINE_CHECKS = [
+  'answer_repeated',
+  'answer_shifted',
+  'source_copied',
+  'wrong_script',
+  'token_moved',
+] as const satisfies readonly CheckName[];
+
 /**
  * Finds flaws that people do not make: one translation for many different texts, translations that are shifted by a row, a copy of the
  * source, a wrong script, and a placeholder that was moved to the beginning.
@@ -31,13 +41,17 @@ export function machineFlaws(
   languages: MachineLanguages,
   answers: AnswersSoFar,
 ): ReadonlyMap<string, readonly Finding[]> {
-  for (const { source, target } of texts) note(answers, source, target);
+  const own: AnswersSoFar = new Map();
+  for (const { source, target } of texts) {
+    note(answers, source, target);
+    note(own, source, target);
+  }
   const shifted = shiftOf(texts);
   return new Map(
     texts.map((text) => [
       text.key,
       [
-        ...repeatedAnswer(text, answers, texts.length),
+        ...repeatedAnswer(text, answers, isWhole(text, own, texts.length)),
         ...(shifted === null ? [] : [finding('answer_shifted', shifted)]),
         ...copiedSource(text, languages),
         ...wrongScript(text, languages),
@@ -47,6 +61,8 @@ export function machineFlaws(
   );
 }
 
+/** Least rows of an answer that are judged together. */
+const LEAST_ROWS = 4;
 /** Sources of one answer that are remembered: one more than is allowed is enough. */
 const REMEMBERED = 8;
 /** Answers of one container that are remembered. */
@@ -68,19 +84,24 @@ function plain(text: string): string {
     .replaceAll(/[\s\p{P}\p{N}]+/gu, '');
 }
 
-function repeatedAnswer({ source, target }: MachineText, answers: AnswersSoFar, asked: number): Finding[] {
+/** Whether all rows of an answer are equal: then they are no translations, however short they are. */
+function isWhole({ target }: MachineText, own: AnswersSoFar, asked: number): boolean {
+  return asked >= LEAST_ROWS && (own.get(plain(target))?.size ?? 0) >= Math.min(asked, REMEMBERED);
+}
+
+function repeatedAnswer(
+  { source, target }: MachineText,
+  answers: AnswersSoFar,
+  isEverywhere: boolean,
+): Finding[] {
   const sources = answers.get(plain(target)) ?? new Set();
   if (plain(target) === '') return [];
   const long = [...sources].filter((each) => each.length >= LONG_SOURCE).length;
-  // All rows of an answer that are equal are no translations, however short they are.
-  const isWhole = asked >= 4 && sources.size >= Math.min(asked, REMEMBERED);
   const isLong = long > MOST_SOURCES.long && plain(source).length >= LONG_SOURCE;
-  if (!isWhole && !isLong && sources.size <= MOST_SOURCES.short) return [];
+  if (!isEverywhere && !isLong && sources.size <= MOST_SOURCES.short) return [];
   const message = `${shown(target)} is the translation of ${sources.size < REMEMBERED ? sources.size : `${REMEMBERED} or more`} different texts`;
   return [finding('answer_repeated', message)];
 }
-
-const LEAST_ROWS = 4;
 
 /** The direction in which translations are shifted, in words; `null` when they are not. */
 function shiftOf(texts: readonly MachineText[]): string | null {
@@ -119,10 +140,7 @@ interface Script {
 const HAN: Script = { own: /\p{Script=Han}/u, name: 'Han' };
 /** Scripts of languages that are not written in Latin letters. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
-  zh: HAN,
-  yue: HAN,
-  cmn: HAN,
-  lzh: HAN,
+  ...Object.fromEntries(HAN_LANGUAGES.map((language) => [language, HAN])),
   ja: { own: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]/u, name: 'Japanese' },
   ko: { own: /\p{Script=Hangul}/u, name: 'Hangul' },
   ru: { own: /\p{Script=Cyrillic}/u, name: 'Cyrillic' },

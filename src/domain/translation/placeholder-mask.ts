@@ -99,6 +99,11 @@ export function maskPlaceholders(text: string, style: MaskStyle): MaskedText | n
   return { text: masked, originals: [...numbers.keys()] };
 }
 
+/** The token with a number, from 1 on. */
+export function tokenOf(style: MaskStyle, number: number): string {
+  return GRAMMARS[style].write(number);
+}
+
 /**
  * Masks a second text, such as an example of the memory, with the tokens of a first one.
  *

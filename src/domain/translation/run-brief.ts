@@ -11,7 +11,7 @@ export function endedAs({ status, result }: EndedTask): string {
 }
 
 /**
- * What a run of workers has got, and the first reason why it has not got the rest, in one line: such as
+ * What a run of workers translated, and the first reason why the rest is missing, in one line: such as
  * `40 translated, 20 left; provider_unreachable: connection refused`.
  *
  * @returns `null` for the result of another task

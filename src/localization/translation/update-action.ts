@@ -140,8 +140,10 @@ async function tellMemory(
   const { update } = judged;
   if (update.provider === UNDO_PROVIDER) return await rejectTakenBack(options, judged, done);
   if (update.status !== 'translated' && authorKindOf(update) === 'person') return true;
-  const isWhole = update.status === 'translated' && update.results.length === 0;
-  return isWhole ? await offerHandedIn(options, update) : await offerWritten(options, judged, done);
+  // What was saved before is handed in with it.
+  const isHandedIn =
+    update.status === 'translated' && (update.results.length === 0 || authorKindOf(update) === 'person');
+  return isHandedIn ? await offerHandedIn(options, update) : await offerWritten(options, judged, done);
 }
 
 /** Rejects the candidates that came of targets which an undo has taken back. */

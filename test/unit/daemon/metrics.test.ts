@@ -230,6 +230,7 @@ describe('the metrics of work', () => {
     expect(text).not.toMatch(/^slipway_daemon_attestation_expires_timestamp_seconds /m);
     onFinished(task({ status: 'failed', failure_code: 'upstream_timeout' }));
     onFinished(task({ result: { downloaded_bytes: 42 } }));
+    expect(text).toContain('slipway_daemon_tasks_total{kind="worker-run",outcome="partly"} 0');
     onFinished(task({ kind: 'worker-run', result: { outcome: 'partly' } }));
     const lines = (await registry.metrics()).split('\n');
     expect(lines).toContain('slipway_daemon_upstream_errors_total{code="upstream_timeout"} 1');

@@ -62,6 +62,20 @@ describe('one translation for different texts', () => {
   });
 });
 
+describe('a short translation in the last of several answers', () => {
+  it('is fine when the others of its answer differ', () => {
+    const answers = new Map<string, Set<string>>();
+    for (const source of ['はい', 'ええ', 'うん'])
+      machineFlaws([{ key: 'k', source, target: '好' }], JA_ZH, answers);
+    const last = ['よし', ...distinct.slice(1)].map((source, at) => ({
+      key: `k${at}`,
+      source,
+      target: ['好', '明天去学校', '昨天的作业没做完', '拿起剑战斗吧'][at]!,
+    }));
+    expect([...machineFlaws(last, JA_ZH, answers).values()].flat()).toEqual([]);
+  });
+});
+
 describe('translations that are shifted by a row', () => {
   const sources = ['残り1回', '残り2回？', '残り3回！', '残り4回', '残り5回？', '残り66回！'];
   const targets = ['剩余1次', '剩余2次？', '剩余3次！', '剩余4次', '剩余5次？', '剩余66次！'];

@@ -6,6 +6,9 @@ import { matchesOf } from './matches-of.ts';
 
 const KANA = /[\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 
+/** Languages that are written in Han. */
+export const HAN_LANGUAGES = ['zh', 'yue', 'cmn', 'lzh'] as const;
+
 /** The language of a BCP 47 tag, such as `zh` of `zh-Hans`. */
 export function primaryLanguage(tag: string): string {
   const end = tag.search(/[-_]/);

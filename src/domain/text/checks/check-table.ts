@@ -240,7 +240,7 @@ export const CHECKS = {
     waivable: true,
     applies: 'a provider has translated the text',
     description:
-      'Most letters of the translation of a provider are not those of the target language. Some such letters are a warning.',
+      'Most letters of the translation of a provider are not those of the target language. A few of them only cause a warning.',
     nextStep: 'Translate the text into the target language.',
   },
   token_moved: {

@@ -1,11 +1,11 @@
 import type { FieldConstraints } from './check-input.ts';
-import { primaryLanguage } from './check-language.ts';
+import { HAN_LANGUAGES, primaryLanguage } from './check-language.ts';
 import { characterWidth } from './display-width.ts';
 import { UTF_8 } from './field-encodings.ts';
 
 /** A usual character of a language that is written in wide characters, and of another one. */
 const SAMPLES = { wide: '字', narrow: 'n' };
-const WIDE: ReadonlySet<string> = new Set(['zh', 'yue', 'cmn', 'lzh', 'ja', 'ko']);
+const WIDE: ReadonlySet<string> = new Set([...HAN_LANGUAGES, 'ja', 'ko']);
 const LINE_END = /\r\n|\r|\n|\\n|<br>/g;
 
 /**

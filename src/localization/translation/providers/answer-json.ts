@@ -1,14 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import { memberOf } from './member-of.ts';
 import { ProviderError } from './provider-failure.ts';
 
 const MAX_DEPTH = 12;
-/** Objects and lists of one text that are looked at. */
-const MOST_VALUES = 64;
+/** Objects and lists of one text that are looked at: some models write one for each row. */
+const MOST_VALUES = 1000;
+/** How often each character of a text is looked at, on average. */
+const MOST_PASSES = 8;
 
 /**
  * Finds the rows in the text of a model's answer, whatever is around them: reasoning, code fences, remarks, a comma too many, an object
- * around the rows, a list of rows with an `id`, or several objects. A row that is there twice and differs is left out.
+ * around the rows, rows with an `id`, or several objects. A row that is there twice and differs is left out.
  *
  * @param ids of the rows that were asked for
  * @returns the values of the rows by id
@@ -24,7 +27,7 @@ export function findRows(content: string, ids: readonly string[]): ReadonlyMap<s
   const unclear = new Set<string>();
   for (const value of values) {
     for (const [id, row] of rowsOf(value, wanted)) {
-      if (rows.has(id) && JSON.stringify(rows.get(id)) !== JSON.stringify(row)) unclear.add(id);
+      if (rows.has(id) && !isDeepStrictEqual(rows.get(id), row)) unclear.add(id);
       rows.set(id, row);
     }
   }
@@ -32,25 +35,34 @@ export function findRows(content: string, ids: readonly string[]): ReadonlyMap<s
   return rows;
 }
 
-const REASONING = /<(think|thinking|thought|reasoning)>[\s\S]*?<\/\1>/gi;
-/** The end of a reasoning whose beginning the server has cut off. */
-const REASONING_END = /^[\s\S]*<\/(?:think|thinking|thought|reasoning)>/i;
+const REASONING_TAG = /<(\/?)(think|thinking|thought|reasoning)>/gi;
 
+/** A text without its reasoning, in one pass. The server may have cut off the beginning of a reasoning. */
 function withoutReasoning(content: string): string {
-  return content.replaceAll(REASONING, '').replace(REASONING_END, '');
+  let kept: string[] = [];
+  let from = 0;
+  let open: { readonly name: string; readonly at: number } | null = null;
+  for (const { 0: tag, 1: slash, 2: name = '', index } of content.matchAll(REASONING_TAG)) {
+    const isEnd = slash === '/';
+    if (!isEnd) open ??= { name: name.toLowerCase(), at: index };
+    else if (open === null) {
+      kept = [];
+      from = index + tag.length;
+    } else if (open.name === name.toLowerCase()) {
+      kept.push(content.slice(from, open.at));
+      from = index + tag.length;
+      open = null;
+    }
+  }
+  return [...kept, content.slice(from)].join('');
 }
 
-/** The rows of a value: its members, the items of a list with an `id`, or those one level deeper. */
+/** The rows of a value: itself with its `id`, its members, or the same one level deeper. */
 function rowsOf(value: unknown, wanted: ReadonlySet<string>, depth = 0): (readonly [string, unknown])[] {
-  if (depth > 2 || typeof value !== 'object' || value === null) return [];
-  if (Array.isArray(value)) {
-    return value.flatMap((item: unknown): (readonly [string, unknown])[] => {
-      const id = memberOf(item, 'id');
-      if (typeof id === 'string' && wanted.has(id)) return [[id, item]];
-      return rowsOf(item, wanted, depth + 1);
-    });
-  }
-  const own = Object.entries(value).filter(([id]) => wanted.has(id));
+  if (depth > 3 || typeof value !== 'object' || value === null) return [];
+  const id = memberOf(value, 'id');
+  if (typeof id === 'string' && wanted.has(id)) return [[id, value]];
+  const own = Array.isArray(value) ? [] : Object.entries(value).filter(([name]) => wanted.has(name));
   if (own.length > 0) return own;
   return Object.values(value).flatMap((inner: unknown) => rowsOf(inner, wanted, depth + 1));
 }
@@ -60,9 +72,12 @@ function valuesIn(text: string): unknown[] {
   const values: unknown[] = [];
   const start = /[[{]/g;
   let scanned = 0;
-  for (let match = start.exec(text); match !== null && scanned < MOST_VALUES; match = start.exec(text)) {
+  let left = MOST_PASSES * text.length;
+  for (let match = start.exec(text); match !== null; match = start.exec(text)) {
+    if (scanned === MOST_VALUES || left <= 0) break;
     scanned += 1;
     const end = endOfValue(text, match.index);
+    left -= (end ?? text.length) - match.index;
     if (end === null) continue;
     const value = parsedLoosely(text.slice(match.index, end));
     if (value === undefined) continue;

@@ -29,7 +29,7 @@ function echoOf(text: string): string {
 }
 
 /**
- * The JSON Schema of an answer with a row for every line. It is the same for all requests, so that providers can keep what they make of it;
+ * The JSON Schema of an answer with a row for every line. It is the same for all requests, so that providers can cache the compiled schema;
  * ids that are missing are asked for again.
  *
  * @param members of a row beside its id and the repeated beginning
@@ -55,7 +55,7 @@ export const TRANSLATION_SCHEMA = rowsSchema({ t: { type: 'string' } });
 /**
  * Reads the text of a model's answer.
  *
- * @param prompt the rules of the request; a row that repeats one of them is not used
+ * @param rules of the prompt; a row that repeats one of them is not used
  * @returns rows by unit id; rows whose id is unknown are left out
  * @throws ProviderError `answer_malformed` when there is no JSON in it
  */
@@ -63,9 +63,9 @@ export function readAnswerRows(
   content: string,
   lines: readonly AskedLine[],
   style: MaskStyle,
-  prompt: string,
+  rules: string,
 ): Map<string, Result<string, RowFailure>> {
-  const sentences = sentencesOf(prompt);
+  const sentences = sentencesOf(rules);
   return readRows(
     content,
     lines.map((line) => ({ ...line, text: line.masked.text })),
@@ -87,8 +87,8 @@ const PROMPT_REPEATED: RowFailure = {
 /** Shortest part of a prompt that no translation has by chance. */
 const SENTENCE_CHARACTERS = 24;
 
-function sentencesOf(prompt: string): readonly string[] {
-  return prompt
+function sentencesOf(rules: string): readonly string[] {
+  return rules
     .split(/[.:;\n]/)
     .map((sentence) => sentence.trim().toLowerCase())
     .filter(({ length }) => length >= SENTENCE_CHARACTERS);

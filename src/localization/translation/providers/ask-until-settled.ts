@@ -157,11 +157,14 @@ async function askBatch<Unit extends AskedUnit, Value>(
       units = [small];
       queue.unshift(batch.filter((unit) => unit !== small));
     }
+    // One unit that has failed before says no more about the provider.
+    const isAskedAgain = units.length === 1 && units.every(({ unitId }) => counts.has(unitId));
     const answer = await ask(units);
     count(units, counts);
-    const says = verdictOf(answer.rows, units.length);
+    const isKnown = breaker?.hasWorked() === true || (isAskedAgain && turn?.isProbe !== true);
+    const says = verdictOf(answer.rows, units.length, isKnown);
     if (says === 'failed') {
-      const error = new ProviderError('answer_malformed', NO_ROW.message);
+      const error = new ProviderError('answer_malformed', firstFailure(answer.rows).message);
       return { units, error: judged(error, units.length, turn, breaker) };
     }
     if (says === 'worked') turn?.worked();
@@ -181,10 +184,19 @@ function count(units: readonly AskedUnit[], counts: RequestCounts): void {
   for (const { unitId } of units) counts.set(unitId, (counts.get(unitId) ?? 0) + 1);
 }
 
-/** What an answer says about its provider. One without a row that fits its unit is useless as a whole. */
-function verdictOf<Value>(rows: AnswerRows<Value>['rows'], asked: number): 'worked' | 'failed' | 'nothing' {
+/**
+ * What an answer says about its provider. One without a row for any of its units is useless as a whole.
+ *
+ * @param isKnown whether rows that cannot be used are the fault of their texts: other answers had good ones
+ */
+function verdictOf<Value>(
+  rows: AnswerRows<Value>['rows'],
+  asked: number,
+  isKnown: boolean,
+): 'worked' | 'failed' | 'nothing' {
   const codes = [...rows.values()].map((row) => (row.ok ? null : row.error.code));
   if (codes.some((code) => code === null || code === 'placeholders_changed')) return 'worked';
+  if (isKnown && codes.includes('answer_malformed')) return 'nothing';
   const isMade = (code: ProviderFailureCode | null): boolean => code !== null && code !== 'answer_malformed';
   return codes.length === asked && codes.every(isMade) ? 'nothing' : 'failed';
 }
@@ -204,7 +216,7 @@ function judged(
   turn: Turn | null,
   breaker: Breaker | null,
 ): ProviderError {
-  const { code, message } = error;
+  const { code } = error;
   const disposition = PROVIDER_FAILURES[code];
   if (turn === null || breaker === null) return error;
   if (code === 'cap_reached' || disposition === 'leave') {
@@ -220,17 +232,26 @@ function judged(
     turn.worked();
     return error;
   }
-  turn.failed(error);
-  const isRefused = code === 'request_refused';
-  if (disposition === 'retry') return error;
-  if (!breaker.isOpen())
-    return isRefused && asked === 1 ? new ProviderError('provider_error', message) : error;
-  return isRefused
+  // What the breaker repeats without a request is a failure of the provider, never of the units.
+  const ofProvider = disposition === 'retry' ? error : asOfProvider(error);
+  turn.failed(ofProvider);
+  if (breaker.isOpen()) return ofProvider;
+  return code === 'request_refused' && asked === 1
+    ? new ProviderError('provider_error', error.message, { retryAfterMs: error.retryAfterMs })
+    : error;
+}
+
+/** The failure of a provider that has failed in the same way several times in a row. */
+function asOfProvider({ code, message, retryAfterMs }: ProviderError): ProviderError {
+  return code === 'request_refused'
     ? new ProviderError(
         'provider_rejected',
         `${message}; check url, model and the other settings of the provider`,
+        { retryAfterMs },
       )
-    : new ProviderError('provider_unusable', `no usable answer several times in a row: ${message}`);
+    : new ProviderError('provider_unusable', `no usable answer several times in a row: ${message}`, {
+        retryAfterMs,
+      });
 }
 
 /** The unit of the fewest requests, and of those the shortest. */
@@ -295,6 +316,12 @@ export async function translateUntilSettled(
 function storable(row: Result<string, RowFailure>): Result<string, RowFailure> {
   if (!row.ok || row.value.isWellFormed()) return row;
   return failure({ code: 'answer_malformed', message: 'the translation has half of a surrogate pair' });
+}
+
+/** The failure of the first row that an answer has; that of an answer without any when it has none. */
+function firstFailure(rows: AnswerRows<unknown>['rows']): RowFailure {
+  const failed = [...rows.values()].find((row) => !row.ok && row.error.code === 'answer_malformed');
+  return failureOf(failed);
 }
 
 function failureOf(row: Result<unknown, RowFailure> | undefined): RowFailure {

@@ -107,7 +107,7 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
       for (;;) {
         signal.throwIfAborted();
         if (probe !== null) {
-          const hasFailed = await probe.promise;
+          const hasFailed = await unlessAborted(probe.promise, signal);
           if (hasFailed && last !== null) throw again(last, closedUntil - clock.monotonic());
           continue;
         }
@@ -123,6 +123,20 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
       }
     },
   };
+}
+
+/** Waits for a promise that never fails. @throws the reason of the signal, as soon as it is aborted */
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted.reject(signal.reason);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** The failure for a request that is not sent. */

@@ -18,11 +18,20 @@ interface Rule {
   readonly code: ProviderFailureCode;
   /** Absent: any status. */
   readonly statuses?: readonly number[];
-  readonly words?: RegExp;
+  readonly words?: { readonly test: (words: string) => boolean };
   readonly nextStep?: string;
 }
 
 const SETTINGS = 'check url, model and the other settings of the provider';
+const LOWER_ANSWER = 'lower maxAnswerTokens of the provider';
+
+/** Whether the longest answer alone fills the model, as vLLM says it: then every prompt is too long. */
+function leavesNoPrompt(words: string): boolean {
+  const found = /tokens['"]? is too large: (\d{1,9})\b.{0,200}maximum context length is (\d{1,9})\b/s.exec(
+    words,
+  );
+  return found !== null && Number(found[1]) >= Number(found[2]);
+}
 
 /**
  * What errors mean, the first that fits. The wording is that of OpenAI, Azure, Gemini, Mistral, Anthropic, OpenRouter, DeepSeek, vLLM,
@@ -41,11 +50,7 @@ const RULES: readonly Rule[] = [
     statuses: [402],
     nextStep: 'the account needs credit: check the plan and the billing of the provider',
   },
-  {
-    code: 'provider_rejected',
-    words: /max_(?:completion_)?tokens['"]?(?: or \S+)? is too large|at most \d+ completion tokens/,
-    nextStep: 'lower maxAnswerTokens of the provider',
-  },
+  { code: 'provider_rejected', words: { test: leavesNoPrompt }, nextStep: LOWER_ANSWER },
   {
     code: 'request_too_large',
     words:
@@ -53,10 +58,20 @@ const RULES: readonly Rule[] = [
   },
   { code: 'request_too_large', statuses: [413] },
   {
+    code: 'provider_rejected',
+    words: /max_(?:completion_)?tokens['"]?(?: or \S+)? is too large|at most \d+ completion tokens/,
+    nextStep: LOWER_ANSWER,
+  },
+  {
+    code: 'provider_rejected',
+    words: /unknown name|unrecognized (?:request argument|field|parameter)|unknown (?:field|parameter)/,
+    nextStep: SETTINGS,
+  },
+  {
     code: 'answer_refused',
     statuses: [200, 400, 403, 422, 451],
     words:
-      /content[_ ]filter|content management policy|responsibleaipolicy|content[_ ]policy|prohibited[_ ]content|safety|moderation|flagged|data_inspection_failed|inappropriate content|sensitive content|blocklist/,
+      /content[_ ]filter|content management policy|responsibleaipolicy|content[_ ]policy|prohibited[_ ]content|(?:blocked|rejected|refused|filtered|stopped)\b.{0,80}\b(?:safety|moderation)|safety[_ ](?:system|violation)|(?:is|are|was|were|been) flagged|flagged (?:by|as|for)|data_inspection_failed|inappropriate content|sensitive content|blocklist/,
   },
   {
     code: 'provider_credentials',
@@ -77,8 +92,7 @@ const RULES: readonly Rule[] = [
   },
   {
     code: 'provider_rejected',
-    words:
-      /is not supported|unsupported (?:language|parameter|value)|unrecognized request argument|extra inputs/,
+    words: /is not supported|unsupported (?:language|parameter|value)|extra inputs/,
     nextStep: SETTINGS,
   },
   { code: 'provider_throttled', statuses: [429] },

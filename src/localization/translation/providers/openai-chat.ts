@@ -2,8 +2,8 @@ import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import { readCompletion } from './completion.ts';
 import { errorWords, failureOfAnswer } from './error-answer.ts';
-import type { Prompt } from './provider.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
+import type { Prompt } from './provider.ts';
 import { postToProvider, type ProviderHttpOptions } from './provider-http.ts';
 import { ANSWER_FORMATS, requestStyle, type ANSWER_TOKENS_FIELDS } from './provider-presets.ts';
 import {
@@ -86,8 +86,10 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
     sent: () => void,
   ): Promise<BoundedAnswer> => {
     const { characters } = question.estimate;
+    const usual = dialect.tokensField;
+    let tried = dialect;
+    // Each step changes what no step before has changed, so that there are few.
     for (;;) {
-      const tried = dialect;
       const body = requestBody(config, question, tried, longestAnswer);
       const call = { path: 'chat/completions', keyHeader: style.keyHeader, characters, signal, sent };
       const answer = await postToProvider(options, { ...call, body: () => body });
@@ -97,8 +99,12 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
       }
       const failure = failureOfAnswer(answer, secrets, clock.now());
       const isRefused = [400, 422].includes(answer.status) && ABOUT_THE_REQUEST.has(failure.code);
-      const simpler = isRefused ? simplerDialect(tried, errorWords(answer).words, hasAnswered) : null;
+      const { words } = errorWords(answer);
+      const simpler = isRefused
+        ? simplerDialect(tried, words, hasAnswered, tried.tokensField === usual)
+        : null;
       if (simpler === null) throw failure;
+      tried = simpler;
       dialect = simpler;
     }
   };
@@ -138,12 +144,21 @@ const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(['request_refused', 'prov
  * The dialect to try after a refusal; `null` when there is none.
  *
  * @param hasAnswered whether the server has accepted a dialect before: then it refuses something else, unless it names the format
+ * @param mayChangeField whether this question may still be asked with the other field for the longest answer
  */
-function simplerDialect(dialect: Dialect, words: string, hasAnswered: boolean): Dialect | null {
-  if (dialect.tokensField === 'max_tokens' && words.includes('max_completion_tokens')) {
+function simplerDialect(
+  dialect: Dialect,
+  words: string,
+  hasAnswered: boolean,
+  mayChangeField: boolean,
+): Dialect | null {
+  // It knows the field.
+  if (/tokens['"]? is too large/.test(words)) return null;
+  if (mayChangeField && dialect.tokensField === 'max_tokens' && words.includes('max_completion_tokens')) {
     return { ...dialect, tokensField: 'max_completion_tokens' };
   }
   if (
+    mayChangeField &&
     dialect.tokensField === 'max_completion_tokens' &&
     /max_completion_tokens|extra.?forbidden|extra inputs/.test(words)
   ) {

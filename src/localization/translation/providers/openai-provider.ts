@@ -4,7 +4,7 @@ import { maskUnits, readAnswerRows, TRANSLATION_SCHEMA } from './answer-rows.ts'
 import { translateUntilSettled } from './ask-until-settled.ts';
 import { createOpenAiChat } from './openai-chat.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
-import { promptDigest, writePrompt } from './prompt.ts';
+import { promptDigest, rulesOf, writePrompt } from './prompt.ts';
 import { askOptions, type ProviderHttpOptions } from './provider-http.ts';
 import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
 import { NO_USAGE, addUsage, type Usage } from './spending.ts';
@@ -70,7 +70,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
           const { content, providerRunId } = await chat.ask(question, request, count);
           return {
             providerRunId,
-            rows: new Map([...readAnswerRows(content, lines, style, question.prompt.system), ...failed]),
+            rows: new Map([...readAnswerRows(content, lines, style, rulesOf(request, style)), ...failed]),
           };
         },
       );

@@ -34,7 +34,16 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-type',
   'transfer-encoding',
 ]);
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['messages', 'model', 'response_format', 'stream', 'n']);
+const OWN_MEMBERS: ReadonlySet<string> = new Set([
+  'messages',
+  'model',
+  'response_format',
+  'stream',
+  'n',
+  // Caps of runs reckon with maxAnswerTokens.
+  ...ANSWER_TOKENS_FIELDS,
+  'temperature',
+]);
 
 const headerName = z
   .string()

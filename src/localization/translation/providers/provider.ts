@@ -4,6 +4,12 @@ import type { FailedUnit } from './provider-failure.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
 
+/** The texts for a language model. */
+export interface Prompt {
+  readonly system: string;
+  readonly user: string;
+}
+
 /** A term that the translation of a unit must, may or must not contain. */
 export interface TermConstraint {
   readonly source: string;

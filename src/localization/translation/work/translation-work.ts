@@ -25,7 +25,13 @@ import { trustedTargets } from './read/trusted-targets.ts';
 import { status } from './read/work-status.ts';
 import { storeEvaluated } from './repetition/evaluated-targets.ts';
 import { repetitionPage, storeRepetitions } from './repetition/repeated-targets.ts';
-import { openUnits, repeatedUnits, repeatingContainers, setRepeating } from './repetition/repeated-units.ts';
+import {
+  delayedUnits,
+  openUnits,
+  repeatedUnits,
+  repeatingContainers,
+  setRepeating,
+} from './repetition/repeated-units.ts';
 import {
   mustRequalify,
   requalifyPage,
@@ -68,6 +74,7 @@ const OPERATIONS = {
   sweepRepetitionsAgain,
   repetitionPage,
   storeRepetitions,
+  delayedUnits,
   openUnits,
   repeatedUnits,
   repeatingContainers,

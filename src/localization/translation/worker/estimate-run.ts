@@ -18,7 +18,8 @@ import { charactersAround, usesContext, writeUnits } from './write-requests.ts';
 export async function estimateRun(world: RunSetup, { signal, progress }: RunContext): Promise<TaskResult> {
   const { settings, provider, thread } = world;
   const { taskId, maxTasks } = settings;
-  const { units: total } = await thread.openUnits({ taskId, maxTasks });
+  const stepUnits = provider.stepSize.units;
+  const { units: total } = await thread.openUnits({ taskId, maxTasks, stepUnits });
   const sum = { units: 0, reused: 0, translated: 0, propagated: 0 };
   const tasks = new Set<string>();
   let usage = NO_USAGE;

@@ -2,41 +2,66 @@ import { countText } from '../../../domain/count-text.ts';
 import type { FailureReason, RunTally } from './run-tally.ts';
 import type { StopReason } from './translate-chunk.ts';
 
-/** How a run went. `partly`: units that it was to translate are still open. `failed`: it has got nothing. */
+/** How a run went. `partly`: units that it was to translate are still open. `failed`: it translated nothing. */
 type RunOutcome = 'succeeded' | 'partly' | 'failed';
 
 interface RunEnd {
   readonly tally: RunTally;
   /** Why it ended early; `null` when it did not. */
   readonly stop: StopReason | null;
-  /** The last trouble of the provider, and the units of the parts that met it and were not tried again. */
-  readonly trouble: { readonly reason: StopReason | null; readonly units: number };
-  /** Open units of parts that failed in earlier runs. */
-  readonly failedBefore: number;
+  /** Why chunks that the run worked on have open units, one reason for each chunk. */
+  readonly delays: readonly FailureReason[];
+  /** Units that are open and have not failed. */
+  readonly left: number;
+  /** Open units that the run could not take. */
+  readonly withheld: {
+    /** Of parts that failed in earlier runs. */
+    readonly failed: number;
+    /** Of parts that are to be tried later, because of earlier runs. */
+    readonly delayed: number;
+    /** Of parts whose lease the run lost. */
+    readonly lost: number;
+  };
   /** Units that got a target from the job `propagate`. */
   readonly repeated: number;
 }
 
 const MOST_REASONS = 10;
 
-/** Judges a run by what it has got and what it has not. */
-export function outcomeOf({ tally, stop, trouble, failedBefore, repeated }: RunEnd): {
+/** Judges a run by what it translated, and by what is still open. */
+export function outcomeOf({ tally, stop, delays, left, withheld, repeated }: RunEnd): {
   readonly outcome: RunOutcome;
   readonly reasons: readonly FailureReason[];
 } {
   const got = tally.count(['reused', 'translated', 'repaired', 'propagated', 'blocked']) + repeated;
-  const early = stop ?? trouble.reason;
-  const reasons: FailureReason[] = [
-    ...(early === null || (stop === null && trouble.units === 0)
-      ? []
-      : [{ code: early.code, units: trouble.units, message: early.message }]),
-    ...tally.reasons(),
-  ];
-  const isWhole = reasons.length === 0;
-  if (failedBefore > 0) {
-    const message = `${countText(failedBefore, 'unit is', 'units are')} in parts that failed in earlier runs; "force" begins these again`;
-    reasons.push({ code: 'failed_before', units: failedBefore, message });
-  }
+  const own = [...sumOf(delays, stop, left - withheld.delayed - withheld.lost), ...tally.reasons()];
+  const reasons = [...own, ...reasonsOf(withheld)];
   if (reasons.length === 0) return { outcome: 'succeeded', reasons };
-  return { outcome: isWhole || got > 0 ? 'partly' : 'failed', reasons: reasons.slice(0, MOST_REASONS) };
+  const isPart = own.length === 0 || got > 0;
+  return { outcome: isPart ? 'partly' : 'failed', reasons: reasons.slice(0, MOST_REASONS) };
+}
+
+/** One reason for each code, that of the stop first: what the run did not come to is left because of it. */
+function sumOf(delays: readonly FailureReason[], stop: StopReason | null, left: number): FailureReason[] {
+  const sums = new Map<string, FailureReason>();
+  if (stop !== null) sums.set(stop.code, { code: stop.code, units: 0, message: stop.message });
+  for (const { code, units, message } of delays) {
+    const { units: before = 0, message: first = message } = sums.get(code) ?? {};
+    sums.set(code, { code, units: before + units, message: first });
+  }
+  const known = delays.reduce((sum, { units }) => sum + units, 0);
+  return [...sums.values()].map((reason) =>
+    reason.code === stop?.code ? { ...reason, units: reason.units + Math.max(0, left - known) } : reason,
+  );
+}
+
+function reasonsOf({ failed, delayed, lost }: RunEnd['withheld']): FailureReason[] {
+  const all = [
+    ['failed_before', failed, 'in parts that failed in earlier runs; "force" begins these again'],
+    ['delayed', delayed, 'in parts that failed in earlier runs and are to be tried later'],
+    ['lease_lost', lost, 'in parts whose lease was lost; a larger "lease_seconds" keeps leases longer'],
+  ] as const;
+  return all.flatMap(([code, units, where]) =>
+    units === 0 ? [] : [{ code, units, message: `${countText(units, 'unit is', 'units are')} ${where}` }],
+  );
 }

@@ -48,6 +48,8 @@ export interface RunTally {
   count(outcomes: readonly UnitOutcome[]): number;
   /** Why units failed, the most frequent reason first. */
   reasons(): readonly FailureReason[];
+  /** Open units that are not settled and get no target of an equal unit; see {@link RunTally.report}. */
+  left(total: number, repeated: number): number;
   /**
    * As the result of the run shows it.
    *
@@ -98,8 +100,10 @@ export function createRunTally(): RunTally {
   };
   const sorted = (): readonly FailureReason[] =>
     [...reasons.values()].sort((left, right) => right.units - left.units);
+  const left: RunTally['left'] = (total, repeated) => Math.max(0, total - settled - repeated);
   return {
     unit,
+    left,
     failed: (taskId, failed) => {
       for (const { unitId, code, message, units: count } of failed) {
         unit(taskId, 'failed', count);
@@ -126,7 +130,7 @@ export function createRunTally(): RunTally {
       units: {
         ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, units.get(outcome) ?? 0])),
         propagated: (units.get('propagated') ?? 0) + repeated,
-        left: Math.max(0, total - settled - repeated),
+        left: left(total, repeated),
       },
       chunks: Object.fromEntries(chunks),
       failures: Object.fromEntries(failures),

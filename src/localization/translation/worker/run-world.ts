@@ -99,7 +99,10 @@ export async function resolveSettings(
   };
   await checkFiles(ports, settings);
   const wanted = settings.taskId;
-  if (wanted !== null && !(await ports.thread.openUnits({ taskId: wanted, maxTasks: 1 })).isKnown) {
+  if (
+    wanted !== null &&
+    !(await ports.thread.openUnits({ taskId: wanted, maxTasks: 1, stepUnits: 1 })).isKnown
+  ) {
     throw new ServiceError(
       'unknown_translation_task',
       `no translation task has the id "${wanted.slice(0, 64)}"`,

@@ -65,7 +65,7 @@ export async function translateBatch(
   const byKey = new Map(batch.map((repetition) => [repetition.leader.key, repetition]));
   const first = proposalsOf(outcome.results, byKey, false);
   const judged = await judge(first);
-  const again = usesContext(world.provider) ? await askAgain(judged, asked, ask, signals) : [];
+  const again = world.provider.promptDigest !== null ? await askAgain(judged, asked, ask, signals) : [];
   const repaired = await judge(proposalsOf(again, byKey, true));
   const chosen = better(judged, repaired);
   const copies = chosen.flatMap((proposal) => copiesOf(proposal, byKey));

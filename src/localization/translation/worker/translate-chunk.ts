@@ -15,17 +15,18 @@ import { countText } from '../../../domain/count-text.ts';
  * Translates the units of a leased chunk. Everything is stored as soon as it is judged, so that a run that ends early loses one
  * batch at most.
  *
- * @returns how the lease is to be ended, and how many units of the chunk needed a target
+ * @returns how the lease is to be ended, how many units of the chunk needed a target, and how many of them have got none
  * @throws LeaseLostError; the reason of a signal; errors of the parse index, the Glossary and translation.db
  */
 export async function translateChunk(
   world: RunWorld,
   lease: Lease,
   signals: ChunkSignals,
-): Promise<DecidedEnd & { readonly units: number }> {
+): Promise<DecidedEnd & { readonly units: number; readonly left: number }> {
   const units = await readChunk(world.units, lease, signals.work);
   const known = await findKnown(world, lease, units, signals.work);
   let written = await storeProposals(world, lease, known);
+  let settled = known.length;
   const knownKeys = new Set(known.map(({ unit }) => unit.key));
   const open = groupRepetitions(units.filter(({ key }) => !knownKeys.has(key)));
   const failures: ChunkFailure[] = [];
@@ -34,6 +35,7 @@ export async function translateChunk(
     signals.work.throwIfAborted();
     const translated = await translateBatch(world, lease, batch, { units, answers }, signals);
     written += await storeProposals(world, lease, translated.proposals);
+    settled += translated.proposals.length;
     failures.push(...translated.failures.map((failure) => noted(world, failure)));
     // The next batch would meet the same trouble.
     if (translated.failures.some(({ failure }) => isOfProvider(failure.code))) break;
@@ -48,7 +50,7 @@ export async function translateChunk(
     now: unixSeconds(clock),
     random: random(),
   });
-  return { ...decided, units: units.length };
+  return { ...decided, units: units.length, left: units.length - settled };
 }
 
 function noted({ tally }: RunWorld, { repetition, failure }: BatchFailure): ChunkFailure {
@@ -68,6 +70,8 @@ export interface DecidedEnd {
   readonly stop: StopReason | null;
   /** Trouble of the provider itself; several chunks with it in a row stop the run. */
   readonly trouble: StopReason | null;
+  /** Why units of the chunk are left to another try; `null` when none are. */
+  readonly delay: StopReason | null;
   /** When the run may try the chunk again, Unix seconds; `null` when it is not to. */
   readonly retryAt: number | null;
   /** The failures of units that this run asks for no more. */
@@ -96,28 +100,29 @@ const REASON_CHARACTERS = 500;
 function decideEnd(failures: readonly ChunkFailure[], situation: EndSituation): DecidedEnd {
   const of = (disposition: string): readonly ChunkFailure[] =>
     failures.filter(({ code }) => PROVIDER_FAILURES[code] === disposition);
-  const ended = { stop: null, trouble: null, retryAt: null, failed: [] };
+  const ended = { stop: null, trouble: null, delay: null, retryAt: null, failed: [] };
   const [stop] = of('stop');
   if (stop !== undefined) {
-    const { code, message } = stop;
-    const end = { kind: code === 'cap_reached' ? 'left' : 'cancelled' } as const;
-    return { ...ended, end, stop: { code, message } };
+    const end = { kind: stop.code === 'cap_reached' ? 'left' : 'cancelled' } as const;
+    return { ...ended, end, stop, delay: stop };
   }
   const [trouble] = of('retry');
   const { attempt, maxAttempts, now } = situation;
   if (trouble !== undefined) {
     const reason = describe(of('retry'));
     const end = { kind: 'retry', reason, nextAttemptAt: now, isCounted: false } as const;
-    return { ...ended, end, trouble, retryAt: now + waitSeconds(of('retry'), situation) };
+    return { ...ended, end, trouble, delay: trouble, retryAt: now + waitSeconds(of('retry'), situation) };
   }
   const counted = of('unit');
-  if (counted.length === 0) return { ...ended, end: { kind: failures.length === 0 ? 'done' : 'left' } };
+  const [first] = counted;
+  if (first === undefined) return { ...ended, end: { kind: failures.length === 0 ? 'done' : 'left' } };
   const reason = describe(counted);
   if (attempt >= maxAttempts || counted.every(({ isFinal }) => isFinal)) {
     return { ...ended, end: { kind: 'failed', reason }, failed: counted };
   }
   const retryAt = now + waitSeconds(counted, situation);
-  return { ...ended, end: { kind: 'retry', reason, nextAttemptAt: retryAt, isCounted: true }, retryAt };
+  const end = { kind: 'retry', reason, nextAttemptAt: retryAt, isCounted: true } as const;
+  return { ...ended, end, delay: first, retryAt };
 }
 
 function waitSeconds(

@@ -5,6 +5,7 @@ import { createChunkClaims, type ChunkClaims } from './chunk-claims.ts';
 import { translateChunk, type DecidedEnd, type StopReason } from './translate-chunk.ts';
 import { LeaseLostError, holdLease } from './held-lease.ts';
 import type { RunContext } from '../run-context.ts';
+import type { FailureReason } from './run-tally.ts';
 import { outcomeOf } from './run-outcome.ts';
 import type { RunWorld } from './run-world.ts';
 
@@ -20,9 +21,10 @@ interface RunState {
   stop: StopReason | null;
   /** Chunks in a row that failed because the provider has trouble. */
   troubles: number;
-  lastTrouble: StopReason | null;
-  /** Units of the chunks that met trouble and were not tried again yet, by the place of the chunk. */
-  readonly troubled: Map<string, number>;
+  /** Why chunks have open units, by the place of the chunk; the last try counts. */
+  readonly delays: Map<string, FailureReason>;
+  /** Units of the chunks whose lease was lost. */
+  lost: number;
 }
 
 /** Chunks in a row, for each that is worked on together, that may fail because of the provider before the run gives up; fewer with a smaller `max_attempts`. */
@@ -39,9 +41,11 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
   await thread.takeBack(settings.owner);
   if (settings.force) await thread.reopenChunks(settings.taskId);
   const { taskId, maxTasks } = settings;
-  const { units: total, lastTask, copied, failedBefore } = await thread.openUnits({ taskId, maxTasks });
-  const expected = expectedRequests(world, total);
-  context.log('info', expectation(total, expected), { provider: provider.name });
+  const stepUnits = provider.stepSize.units;
+  const { lastTask, copied, ...open } = await thread.openUnits({ taskId, maxTasks, stepUnits });
+  const total = open.units;
+  const expected = { units: total, requests: provider.requestsPerUnit === 0 ? 0 : open.steps };
+  context.log('info', expectation(expected), { provider: provider.name });
   provider.beginRun();
   provider.fallback?.beginRun();
   const state: RunState = {
@@ -50,8 +54,8 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
     passed: 0,
     stop: null,
     troubles: 0,
-    lastTrouble: null,
-    troubled: new Map(),
+    delays: new Map(),
+    lost: 0,
   };
   await workTogether(world, state, context);
   // Units that people hold, and those that got the target of an equal one, were in no chunk.
@@ -59,9 +63,15 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
   const repeated = await thread.repeatedUnits({ taskId, lastTask });
   // A new release begins the count of the copies again.
   const propagated = Math.max(0, repeated.copied - copied) + repeated.waiting;
-  const units = [...state.troubled.values()].reduce((sum, some) => sum + some, 0);
-  const trouble = { reason: state.lastTrouble, units };
-  const judged = outcomeOf({ tally, stop: state.stop, trouble, failedBefore, repeated: propagated });
+  const delayed = await thread.delayedUnits({ taskId, lastTask, known: [...state.delays.keys()] });
+  const judged = outcomeOf({
+    tally,
+    stop: state.stop,
+    delays: [...state.delays.values()],
+    left: tally.left(total, propagated),
+    withheld: { failed: open.failedBefore, delayed, lost: state.lost },
+    repeated: propagated,
+  });
   return resultOf(world, state.stop, { ...judged, ...tally.report(total, propagated), expected });
 }
 
@@ -89,24 +99,14 @@ async function workTogether(world: RunWorld, state: RunState, context: WorkerCon
 
 interface ExpectedRequests {
   readonly units: number;
+  /** That ask for each unit once. */
   readonly requests: number;
-  /** If every request failed. */
-  readonly most_requests: number;
 }
 
-/** The requests that a run needs at most when all of them succeed, and when none does. */
-function expectedRequests(
-  { provider: { stepSize, requestsPerUnit } }: RunWorld,
-  units: number,
-): ExpectedRequests {
-  const requests = requestsPerUnit === 0 ? 0 : Math.ceil(units / stepSize.units);
-  return { units, requests, most_requests: requests + units * requestsPerUnit };
-}
-
-function expectation(total: number, { requests, most_requests: most }: ExpectedRequests): string {
-  const units = countText(total, 'open unit');
-  if (most === 0) return `the run begins with ${units}, and sends no request`;
-  return `the run begins with ${units}: about ${countText(requests, 'request')} without those that the Translation Memory saves, and never more than ${most}`;
+function expectation({ units, requests }: ExpectedRequests): string {
+  const begins = `the run begins with ${countText(units, 'open unit')}`;
+  if (requests === 0) return `${begins}, and sends no request`;
+  return `${begins}: about ${countText(requests, 'request')}, fewer where the Translation Memory has translations, and more where answers cannot be used`;
 }
 
 type JudgedReport = ReturnType<typeof outcomeOf> & Readonly<Record<string, unknown>>;
@@ -158,12 +158,14 @@ async function workOn(
     tally.failed(lease.taskId, decided.failed);
     if (decided.retryAt !== null && isHeld) state.claims.retry(lease, decided.retryAt);
     else state.passed += decided.units;
-    noteTrouble(state, lease, decided);
+    if (isHeld) noteDelay(state, lease, decided);
+    else state.lost += decided.left;
     noteStop(state, decided, Math.min(MOST_TROUBLES, settings.maxAttempts) * settings.concurrency);
   } catch (error) {
     await held.stop();
     if (error instanceof LeaseLostError || held.lost.reason instanceof LeaseLostError) {
       tally.chunk('lost');
+      state.lost += lease.units.length;
       context.log(
         'warn',
         `the lease on part ${lease.number} of the task was lost; nothing more was written`,
@@ -189,16 +191,15 @@ const CHUNK_COUNTS = {
   cancelled: 'cancelled',
 } as const;
 
-/** Keeps which chunks wait for the provider. */
-function noteTrouble(
-  state: RunState,
+/** Keeps why a chunk has open units that may be tried again. */
+function noteDelay(
+  { delays }: RunState,
   { taskSeq, number }: Lease,
-  { trouble, units }: DecidedEnd & { readonly units: number },
+  { delay, left }: DecidedEnd & { readonly left: number },
 ): void {
   const place = `${taskSeq}/${number}`;
-  if (trouble === null) state.troubled.delete(place);
-  else state.troubled.set(place, units);
-  state.lastTrouble = trouble ?? state.lastTrouble;
+  if (delay === null) delays.delete(place);
+  else delays.set(place, { code: delay.code, units: left, message: delay.message });
 }
 
 /** Lets a run end when no other chunk can succeed, or when too many in a row met trouble of the provider. */

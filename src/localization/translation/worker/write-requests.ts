@@ -17,9 +17,11 @@ import type { RunSetup } from './run-world.ts';
 
 const MAX_EXAMPLES = 3;
 
-/** Whether a provider reads more than the text: a prompt has terms, examples, neighbours, speakers and findings. */
-export function usesContext({ promptDigest }: TranslationProvider): boolean {
-  return promptDigest !== null;
+/**
+ * Whether a provider or its fallback reads more than the text: a prompt has terms, examples, neighbours, speakers and findings.
+ */
+export function usesContext({ promptDigest, fallback }: TranslationProvider): boolean {
+  return promptDigest !== null || (fallback !== null && usesContext(fallback));
 }
 
 /** Writes what a provider is asked. Terms and examples are looked up only for providers that use them. */

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDemoProvider } from '../../../../demo/demo-provider.ts';
 import {
   charactersOfScene,
   parseCharacterSheet,
@@ -79,13 +80,6 @@ describe('the provider for chat completions', () => {
     [
       'one id twice',
       (_, response) => sendJson(response, completion('{"u1":{"s":"a","t":"a"},"u1":{"s":"a","t":"b"}}')),
-    ],
-    [
-      'empty translations',
-      (call, response) => {
-        const rows = Object.entries(goodRows(call)).map(([id, { s }]) => [id, { s, t: ' ' }]);
-        sendJson(response, completion(Object.fromEntries(rows)));
-      },
     ],
     [
       '100 MiB',
@@ -362,13 +356,30 @@ describe('the evaluation by chat completions', () => {
     expect(calls.map((call) => linesOf(call).length)).toEqual([2, 1, 1]);
   });
 
+  it('finds nothing with the provider of the demo', async () => {
+    const demo = await startDemoProvider();
+    onTestFinished(async () => {
+      await demo.close();
+    });
+    const { evaluator, request } = await against(good, { url: demo.url });
+    expect(await evaluator.evaluate(request())).toMatchObject({
+      results: [
+        { unitId: 'a', findings: [] },
+        { unitId: 'b', findings: [] },
+      ],
+      failures: [],
+    });
+  });
+
   it('refuses rows that repeat another source', async () => {
     const { evaluator, request } = await against((call, response) => {
       const rows = Object.entries(rowsOf(call)).map(([id, row]) => [id, { ...row, s: 'x' }]);
       sendJson(response, completion(Object.fromEntries(rows)));
     });
     const { failures } = await evaluator.evaluate(request());
-    expect(failures.map(({ code }) => code)).toEqual(['provider_unusable', 'provider_unusable']);
+    expect(failures.map(({ message }) => message)).toEqual(
+      TWO.map(() => 'the row does not repeat the beginning of its source in "s"'),
+    );
   });
 
   it('keeps messages short and printable', async () => {
@@ -481,7 +492,7 @@ describe('the text of a request', () => {
           id: 'u1',
           speaker: 'Bob',
           text: '<x id="1"/>剣の宿',
-          tokens: ['value: a'],
+          tokens: { 1: 'value: a' },
           // Another place wants another word.
           terms: [{ term: '宿', use: '旅馆' }],
           examples: [
@@ -505,14 +516,27 @@ describe('the text of a request', () => {
       ['%d', 'number'],
       ['%1$s', 'text'],
       ['%02x', 'number'],
+      ['%c', 'text'],
       ['<color=#ff8800>', 'start of color'],
       ['</color>', 'end of color'],
       ['<ruby=しれいぶ>', 'ruby, the reading is しれいぶ'],
-      ['<b>', 'start of b'],
+      ['<sprite name="x">', 'tag sprite'],
       ['<br/>', 'line break'],
       ['[[1]]', 'value'],
     ])('says what %s stands for', (placeholder, description) => {
       expect(describePlaceholder(placeholder)).toBe(description);
+    });
+
+    it('says what each token stands for by its number, or by itself where it shows none', () => {
+      const tokensOf = (style: 'xml' | 'private-use') => {
+        const masked = maskPlaceholders('{a} %d', style)!;
+        const subject = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans', characters: [], about: [] };
+        const line = { id: 'u1', unitId: 'a', unit: unit('a', '{a} %d'), masked };
+        const { script } = JSON.parse(writePrompt(subject, [line], style, null).user);
+        return script[0].tokens;
+      };
+      expect(tokensOf('xml')).toEqual({ 1: 'value: a', 2: 'number' });
+      expect(tokensOf('private-use')).toEqual({ '\uE000': 'value: a', '\uE001': 'number' });
     });
 
     it('has a digest that changes with what it says', () => {

@@ -182,7 +182,7 @@ describe('leases on chunks', () => {
       worker_status: 'failed',
       failure_reason: 'refused',
     });
-    const run = { taskId: null, maxTasks: 10 };
+    const run = { taskId: null, maxTasks: 10, stepUnits: 20 };
     expect(work.openUnits(run).units).toBe(0);
     expect(work.at(3).reopenChunks(null)).toBe(1);
     expect(work.openUnits(run).units).toBe(2);

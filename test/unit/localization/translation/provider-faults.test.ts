@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ProviderError } from '../../../../src/localization/translation/providers/provider-failure.ts';
+import { findRows } from '../../../../src/localization/translation/providers/answer-json.ts';
 import { createBreaker } from '../../../../src/localization/translation/providers/breaker.ts';
 import {
   FILTERED,
@@ -68,6 +69,72 @@ describe('the answers of providers as they come', () => {
     });
     expect((await translate(provider, requestOf(three))).texts).toEqual(TRANSLATED);
     expect(sizes()).toEqual([3, 2]);
+  });
+});
+
+describe('an answer that only opens what it should close', () => {
+  it.each(['<think>', '['])('is read in little time: %s', (opening) => {
+    expect(() => findRows(opening.repeat(500_000), ['u1'])).toThrow('no JSON object');
+  });
+});
+
+describe('a translation that repeats the instructions of the configuration', () => {
+  it('is used: only the rules of the prompt are no translation', async () => {
+    const cry = 'stand with me until the end of all days';
+    const { provider } = await startChatServer(
+      (call, response) => {
+        const rows = goodRows(call);
+        sendJson(response, completion({ ...rows, u1: { ...rows['u1'], t: `Nell: ${cry}!` } }));
+      },
+      { instructions: `Nell says: ${cry}.` },
+    );
+    expect((await translate(provider, requestOf(three))).texts).toEqual({
+      ...TRANSLATED,
+      k0: `Nell: ${cry}!`,
+    });
+  });
+});
+
+describe('lines whose rows cannot be used', () => {
+  const NO_ECHO = 'the row does not repeat the beginning of its source in "s"';
+  /** Good rows, except that those of some texts do not repeat their beginning. */
+  const spoiling =
+    (...spoilt: readonly string[]): Reply =>
+    (call, response) => {
+      const texts = new Map(linesOf(call).map(({ id, text }) => [id, text]));
+      const rows = Object.entries(goodRows(call)).map(([id, row]) => [
+        id,
+        spoilt.includes(texts.get(id) ?? '') ? { ...row, s: 'x' } : row,
+      ]);
+      sendJson(response, completion(Object.fromEntries(rows)));
+    };
+
+  it('fail for themselves when the others are good, and the provider is asked for more', async () => {
+    const { provider } = await startChatServer(spoiling('line 3', 'line 7'));
+    const { texts, outcome } = await translate(provider, requestOf(lines(34)));
+    expect(Object.keys(texts)).toHaveLength(32);
+    expect(outcome.failures).toMatchObject(
+      ['k3', 'k7'].map((unitId) => ({ unitId, code: 'answer_malformed', message: NO_ECHO })),
+    );
+  });
+
+  it('fail for themselves when nothing else is left, however often they are asked for', async () => {
+    const { provider, sizes } = await startChatServer(spoiling('line 0'));
+    const counts = new Map<string, number>();
+    for (let time = 0; time < 3; time += 1)
+      expect((await translate(provider, requestOf(lines(1), { counts }))).codes).toEqual({
+        k0: 'answer_malformed',
+      });
+    expect(sizes()).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('are the fault of a provider that has never given a good one', async () => {
+    const all = lines(34);
+    const { provider, sizes } = await startChatServer(spoiling(...all.map(({ sourceText }) => sourceText)));
+    const { outcome } = await translate(provider, requestOf(all));
+    expect(new Set(outcome.failures.map(({ code }) => code))).toEqual(new Set(['provider_unusable']));
+    expect(outcome.failures[0]?.message).toContain(NO_ECHO);
+    expect(sizes()).toEqual([20, 14, 10]);
   });
 });
 
@@ -167,6 +234,19 @@ describe('trouble that passes', () => {
     expect(sizes()).toEqual([20, 14, 10, 1, 1]);
   });
 
+  it('costs no request, and uses up none of a unit, while the provider is known to be out', async () => {
+    const { provider, calls } = await startChatServer(
+      (_call, response) => sendJson(response, completion('Sorry!')),
+      { limits: { longestWaitSeconds: 0 } },
+    );
+    await translate(provider, requestOf(lines(34)));
+    const before = calls.length;
+    const counts = new Map<string, number>();
+    const { codes } = await translate(provider, requestOf(three, { counts }));
+    expect(codes).toEqual({ k0: 'provider_unusable', k1: 'provider_unusable', k2: 'provider_unusable' });
+    expect([calls.length, counts.size]).toEqual([before, 0]);
+  });
+
   it('waits as long as the provider asks, and not longer than allowed', async () => {
     const answer = { status: 503, body: {}, headers: { 'retry-after': '40' } };
     const { provider, clock, calls } = await startChatServer(failing(answer));
@@ -221,6 +301,19 @@ describe('every request that is sent', () => {
     expect((await translate(provider, requestOf(three))).texts).toEqual(TRANSLATED);
     expect(calls.length).toBe(2);
     expect(calls[1]?.body.response_format?.type).toBe('json_schema');
+  });
+});
+
+describe('a server that refuses every field for the longest answer', () => {
+  it('is asked with each of them once for a question', async () => {
+    const message = "only one of 'max_tokens' and 'max_completion_tokens' is known here";
+    const { provider, calls } = await startChatServer(failing({ status: 400, body: { error: { message } } }));
+    const { codes } = await translate(provider, requestOf(lines(1)));
+    expect(codes).toEqual({ k0: 'provider_rejected' });
+    const fields = calls.map(({ body }) => ('max_tokens' in body ? 'old' : 'new'));
+    // The formats are tried with the last one; two more questions follow.
+    expect(fields.slice(0, 4)).toEqual(['old', 'new', 'new', 'new']);
+    expect(calls.length).toBeLessThanOrEqual(3 * 4);
   });
 });
 
@@ -294,6 +387,18 @@ describe('the breaker of a provider', () => {
     const other = breaker.admit(signal);
     probe.failed(trouble);
     await expect(other).rejects.toMatchObject({ code: 'provider_error', retryAfterMs: 30_000 });
+  });
+
+  it('lets a cancelled run go on while another one finds out', async () => {
+    const breaker = createBreaker({ ...options, clock: quickClock() });
+    for (let time = 0; time < 3; time += 1) (await breaker.admit(signal)).failed(trouble);
+    const probe = await breaker.admit(signal);
+    const run = new AbortController();
+    const waiting = breaker.admit(run.signal);
+    run.abort(new Error('cancelled'));
+    await expect(waiting).rejects.toThrow('cancelled');
+    probe.worked();
+    expect((await breaker.admit(signal)).isProbe).toBe(false);
   });
 
   it('is not closed by an answer to a request from before, and goes on after one that says nothing', async () => {

@@ -238,7 +238,8 @@ describe('the configuration of providers', () => {
   it('takes no header, member or fallback that would change the question', () => {
     expect(problemsOf({ ...openai, headers: { 'x-title': 'a' }, query: { 'api-version': 'v' } })).toEqual([]);
     expect(problemsOf({ ...openai, headers: { 'content-length': '1' } })).toHaveLength(1);
-    expect(problemsOf({ ...openai, extraBody: { messages: [] } })).toHaveLength(1);
+    for (const member of ['messages', 'max_tokens', 'max_completion_tokens', 'temperature'])
+      expect(problemsOf({ ...openai, extraBody: { [member]: 1 } })).toHaveLength(1);
     for (const fallback of ['mine', 'fixture', 'constructor'])
       expect(problemsOf({ ...openai, fallback }).join()).toContain('fallback must name another provider');
     const both = providersSchema.safeParse({ mine: { ...openai, fallback: 'other' }, other: openai });

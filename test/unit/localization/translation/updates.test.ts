@@ -238,6 +238,13 @@ describe('storing results', () => {
     );
   });
 
+  it('proposes what was saved before also when the last line is handed in with the task', async () => {
+    const world = await open();
+    await world.update({ status: 'in_progress', translation_results: [result(0), result(1)] });
+    await world.update({ status: 'translated', translation_results: [result(2)] });
+    expect(world.proposed.map(({ target_text: text }) => text)).toEqual(['T0', 'T1', 'T2']);
+  });
+
   it('proposes what files and programs bring at once', async () => {
     const world = await open();
     await world.update({ status: 'in_progress', provider: 'file', translation_results: [result(0)] });

@@ -321,6 +321,31 @@ describe('a run of workers', () => {
     ]);
   });
 
+  it('gives a fallback that reads prompts what it reads, although the first provider does not', async () => {
+    const world = openWorkerWorld({ 'a.json': ['「先生」'] });
+    const seen: unknown[] = [];
+    const second = partial<TranslationProvider>({
+      name: 'second',
+      model: 'model-2',
+      promptDigest: 'digest-2',
+      fallback: null,
+      beginRun: () => undefined,
+      translateBatch: ({ units }) => {
+        seen.push(...units.flatMap(({ constraints }) => constraints.map(({ source }) => source)));
+        return Promise.resolve({
+          results: units.map(({ unitId }) => ({ unitId, translatedText: '老师', providerRunId: null })),
+          failures: [],
+          usage: NO_USAGE,
+        });
+      },
+    });
+    await world.run({
+      provider: { promptDigest: null, fallback: second },
+      script: () => ({ code: 'provider_unreachable' }),
+    });
+    expect(seen).toEqual(['先生']);
+  });
+
   it('blocks one answer for everything, after it has asked for another one', async () => {
     const sources = [
       '今日はいい天気ですね',
@@ -388,6 +413,35 @@ describe('a run of workers', () => {
     expect(await world.run()).toMatchObject({ outcome: 'succeeded', units: { translated: 1 } });
   });
 
+  it('is partly done while a chunk waits for its next attempt, and so is the next run', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const script = ({ sourceText }: { readonly sourceText: string }) =>
+      sourceText === 'text 1' ? ({ code: 'answer_malformed' } as const) : `T ${sourceText}`;
+    const settings = { retryBackoffSeconds: 1800 };
+    expect(await world.run({ script, settings })).toMatchObject({
+      outcome: 'partly',
+      reasons: [{ code: 'answer_malformed', units: 1, message: 'failed as answer_malformed' }],
+      chunks: { retried: 1 },
+      units: { translated: 2, left: 1 },
+    });
+    expect(await world.run({ settings })).toMatchObject({
+      outcome: 'partly',
+      reasons: [{ code: 'delayed', units: 1 }],
+      units: { left: 1 },
+    });
+  });
+
+  it('expects a request for each file, and counts only failures of its own tasks', async () => {
+    const world = openWorkerWorld(Object.fromEntries(texts(8, 'f').map((name) => [name, [name]])));
+    const script = ({ sourceText }: { readonly sourceText: string }) =>
+      sourceText === 'f 7'
+        ? ({ code: 'answer_refused', isFinal: true } as const)
+        : { code: 'memory_only' as const };
+    await expect(world.run({ script })).rejects.toMatchObject({ code: 'answer_refused' });
+    const result = await world.run({ script, settings: { maxTasks: 5 } });
+    expect(result).toMatchObject({ outcome: 'succeeded', reasons: [], expected: { units: 5, requests: 5 } });
+  });
+
   it('goes on with everything after an outage, and says what it has got of each run', async () => {
     const world = openWorkerWorld({ 'a.json': texts(250), 'b.json': texts(10, 'other') });
     const outage = world.run({
@@ -399,7 +453,7 @@ describe('a run of workers', () => {
       message: 'connection refused',
       details: {
         outcome: 'partly',
-        reasons: [{ code: 'provider_unreachable', units: 200 + 50 + 10, message: 'connection refused' }],
+        reasons: [{ code: 'provider_unreachable', units: 220, message: 'connection refused' }],
         units: { translated: 40, failed: 0, left: 220 },
         usage: { requests: 5 },
       },
@@ -426,9 +480,9 @@ describe('a run of workers', () => {
       // Another try would end the same way.
       chunks: { failed: 1 },
       usage: { requests: 1 },
-      expected: { units: 3, requests: 1, most_requests: 10 },
+      expected: { units: 3, requests: 1 },
     });
-    expect(log[0]).toContain('begins with 3 open units: about 1 request');
+    expect(log[0]).toContain('begins with 3 open units: about 1 request, fewer');
     expect(await world.run({ script })).toMatchObject({
       outcome: 'partly',
       reasons: [{ code: 'failed_before', units: 1 }],
@@ -436,7 +490,7 @@ describe('a run of workers', () => {
     });
   });
 
-  it('fails when it has got nothing', async () => {
+  it('fails when it translated nothing', async () => {
     const world = openWorkerWorld({ 'a.json': texts(2) });
     const failed = world.run({
       script: () => ({ code: 'answer_refused', isFinal: true, message: 'not nice' }),
@@ -457,7 +511,12 @@ describe('a run of workers', () => {
     expect(failed).toMatchObject({
       code: 'provider_credentials',
       retryable: false,
-      details: { stopped: 'provider_credentials', units: { left: 450 }, chunks: { cancelled: 1 } },
+      details: {
+        stopped: 'provider_credentials',
+        reasons: [{ code: 'provider_credentials', units: 450 }],
+        units: { left: 450 },
+        chunks: { cancelled: 1 },
+      },
     });
     expect(world.requests).toHaveLength(1);
     expect(chunks(world.work)[0]).toMatchObject({ state: 'cancelled', attempt: 0 });
@@ -468,7 +527,11 @@ describe('a run of workers', () => {
     const result = await world.run({
       script: ({ sourceText }, call) => (call <= 2 ? `T ${sourceText}` : { code: 'cap_reached' }),
     });
-    expect(result).toMatchObject({ stopped: 'cap_reached', units: { translated: 40, left: 20 } });
+    expect(result).toMatchObject({
+      stopped: 'cap_reached',
+      reasons: [{ code: 'cap_reached', units: 20 }],
+      units: { translated: 40, left: 20 },
+    });
     expect(chunks(world.work)).toMatchObject([{ state: 'idle', attempt: 0 }]);
   });
 
@@ -533,7 +596,12 @@ describe('a run of workers', () => {
       },
     });
     await world.clock.advance(20_000);
-    expect(await run).toMatchObject({ chunks: { lost: 1 }, units: { translated: 0, left: 1 } });
+    expect(await run).toMatchObject({
+      outcome: 'partly',
+      reasons: [{ code: 'lease_lost', units: 1 }],
+      chunks: { lost: 1 },
+      units: { translated: 0, left: 1 },
+    });
     expect(aborted).toBe(true);
     expect(targets(world.work)).toEqual([]);
   });

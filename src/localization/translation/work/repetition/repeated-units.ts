@@ -16,43 +16,71 @@ export const COPIED_TARGETS = `FROM task_unit JOIN task USING (task_seq) JOIN bu
     AND target.state IN ('draft', 'translated', 'proofread') AND target.source_digest = task_unit.source_digest
     AND NOT EXISTS (SELECT 1 FROM hold WHERE hold.unit_id = task_unit.unit_id AND hold.target_language = :language)`;
 
-const OPEN = `SELECT coalesce(sum(open), 0) AS units, max(task_seq) AS last_task FROM (SELECT task_seq, coalesce((SELECT sum(open_units) FROM chunk
-  WHERE chunk.task_seq = task.task_seq AND state <> 'failed'), 0) AS open FROM task
-  WHERE is_visible = 1 AND ${TASK_IS_OPEN}
-  AND untranslated + stale > 0 AND coalesce(task_id = ?, 1) ORDER BY task_seq LIMIT ?)`;
+/** The tasks of a run in the order of work. */
+const TASKS = `SELECT task_seq FROM task WHERE is_visible = 1 AND ${TASK_IS_OPEN}
+  AND untranslated + stale > 0 AND coalesce(task_id = :task_id, 1) ORDER BY task_seq LIMIT :most`;
 
-const FAILED = `SELECT coalesce(sum(open_units), 0) AS units FROM chunk JOIN task USING (task_seq)
-  WHERE chunk.state = 'failed' AND open_units > 0 AND is_visible = 1 AND ${TASK_IS_OPEN} AND coalesce(task_id = ?, 1)`;
+const OPEN = `SELECT max(task_seq) AS last_task,
+  coalesce(sum(open_units) FILTER (WHERE state <> 'failed'), 0) AS units,
+  coalesce(sum((open_units + CAST(:step AS INTEGER) - 1) / CAST(:step AS INTEGER)) FILTER (WHERE state <> 'failed'), 0) AS steps,
+  coalesce(sum(open_units) FILTER (WHERE state = 'failed'), 0) AS failed
+  FROM (${TASKS}) LEFT JOIN chunk USING (task_seq)`;
 
 /**
  * Counts the open units of the tasks that workers may take, in the order of work.
  *
  * @param filter one task, or `null` for the first `maxTasks`
+ * @param filter.stepUnits the most units of one step
  * @returns whether the task is known; the units without a usable target, with those that people hold, and without chunks whose
- * attempts are used up; the last of the tasks, `null` without one; their units that got the target of an equal unit before; and the
- * open units of the chunks whose attempts are used up
+ * attempts are used up; the steps that they need, because no step has units of two chunks; the last of the tasks, `null` without one;
+ * their units that got the target of an equal unit before; and the open units of their chunks whose attempts are used up
  */
 export function openUnits(
   work: Work,
-  { taskId, maxTasks }: { readonly taskId: string | null; readonly maxTasks: number },
+  {
+    taskId,
+    maxTasks,
+    stepUnits,
+  }: { readonly taskId: string | null; readonly maxTasks: number; readonly stepUnits: number },
 ): {
   readonly isKnown: boolean;
   readonly units: number;
+  readonly steps: number;
   readonly lastTask: number | null;
   readonly copied: number;
   readonly failedBefore: number;
 } {
   const known = work.sql('SELECT 1 FROM task WHERE task_id = ? AND is_visible = 1');
   const isKnown = taskId === null || known.get(taskId) !== undefined;
-  const row = work.sql(OPEN).get(taskId, maxTasks);
+  const row = work.sql(OPEN).get({ task_id: taskId, most: maxTasks, step: stepUnits });
   const lastTask = row?.['last_task'] as number | null;
   return {
     isKnown,
     units: Number(row?.['units']),
+    steps: Number(row?.['steps']),
     lastTask,
     copied: copiedIn(work, { taskId, lastTask }),
-    failedBefore: Number(work.sql(FAILED).get(taskId)?.['units']),
+    failedBefore: Number(row?.['failed']),
   };
+}
+
+const DELAYED = `SELECT coalesce(sum(open_units), 0) AS units
+  FROM chunk JOIN task USING (task_seq) WHERE chunk.state = 'retry_wait' AND chunk.next_attempt_at > :now
+  AND open_units > 0 AND is_visible = 1 AND ${TASK_IS_OPEN}
+  AND chunk.task_seq <= :last_task AND coalesce(task_id = :task_id, 1)
+  AND chunk.task_seq || '/' || chunk.number NOT IN (SELECT value FROM json_each(:known))`;
+
+/**
+ * Counts the open units of chunks that no run may take yet, because they failed before.
+ *
+ * @param tasks the tasks, and the chunks that are not counted, as `task/number`
+ */
+export function delayedUnits(
+  work: Work,
+  { taskId, lastTask, known }: RunTasks & { readonly known: readonly string[] },
+): number {
+  const query = { task_id: taskId, last_task: lastTask ?? -1, now: work.now(), known: JSON.stringify(known) };
+  return Number(work.sql(DELAYED).get(query)?.['units']);
 }
 
 const WAITING = `WITH ready AS MATERIALIZED (SELECT repetition FROM changed_repetition AS changed

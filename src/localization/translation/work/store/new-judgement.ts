@@ -1,3 +1,4 @@
+import { MACHINE_CHECKS } from '../../../../domain/translation/machine-flaws.ts';
 import { requalify } from '../../../../domain/translation/requalify.ts';
 import { blockingFindings } from './accepted-findings.ts';
 import { NO_PROVENANCE, type Finding, type JudgedBy, type StoredTarget } from './target-rows.ts';
@@ -14,12 +15,7 @@ export const SUPERSEDED_WORDING = 'superseded_wording';
 const KEPT_FINDINGS: ReadonlySet<string> = new Set([
   INCONSISTENT_TARGET,
   SUPERSEDED_WORDING,
-  // They depend on what else the provider gave.
-  'answer_repeated',
-  'answer_shifted',
-  'source_copied',
-  'wrong_script',
-  'token_moved',
+  ...MACHINE_CHECKS,
 ]);
 
 /** Writes the findings of a target. @returns false when it has them already, and nothing was written */
