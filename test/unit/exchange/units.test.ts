@@ -405,6 +405,11 @@ describe('files of units', () => {
       ['xliff-1.2', one('<trans-unit id="1"><target>b</target></trans-unit>'), 'value_invalid'],
       [
         'xliff-1.2',
+        one('<trans-unit id="1"><source>a</source><target>b</target><target>c</target></trans-unit>'),
+        'value_invalid',
+      ],
+      [
+        'xliff-1.2',
         one('<trans-unit id="1"><source>a</source><note from="x-slipway-revision">-1</note></trans-unit>'),
         'value_invalid',
       ],
@@ -519,12 +524,20 @@ describe('files of units', () => {
       ['#. x-slipway {"state":"published"}\n#, fuzzy\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'draft', null]],
       ['#. x-slipway {"state":"stale"}\nmsgid "a"\nmsgstr ""\n', [null, null, 'stale', null]],
       ['#. x-slipway {"state":\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'translated', null]],
+      ['#. x-slipway\n#. {"state":"draft"}\n#. {}\nmsgid "a"\nmsgstr "b"\n', [null, 'b', 'proofread', null]],
     ])('is read as other programs write it: %j', async (file, expected) => {
       const found = await unitsOf('po', file, 5);
       expect(
         found.map(({ unit_id, target_text, state, note }) => [unit_id, target_text, state, note]),
       ).toEqual([expected]);
       expect(found[0]?.source_text).toBe('a');
+    });
+
+    it('keeps its values where polib breaks comments at blanks and hyphens', async () => {
+      const unit = sampleUnit({ note: 'one two-three', previous_target: 'four - five', revision: 6 });
+      const broken = (await fileOf('po', [unit])).toString().replace('#. x-slipway ', '#. x-slipway\n#. ');
+      expect(/^#\. \{.*$/m.exec(broken)?.[0].slice(3)).not.toMatch(/[ -]/);
+      expect(await unitsOf('po', broken)).toEqual([unit]);
     });
 
     it('has the encoding and the languages that its header declares', async () => {

@@ -29,6 +29,8 @@ interface Message {
   readonly notes: string[];
   noteLength: number;
   own: JsonObject;
+  /** Whether the next extracted comment has our values: polib breaks long comments at their blanks. */
+  isOwnNext: boolean;
   isFuzzy: boolean;
   hasForms: boolean;
 }
@@ -123,12 +125,18 @@ class PoCatalog {
     if (mark === '|') return this.#previous(text);
     this.#field = null;
     if (mark === ',') this.#message.isFuzzy ||= text.split(',').some((flag) => flag.trim() === 'fuzzy');
-    else if (mark === '.' && text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
+    else if (mark === '.') this.#extracted(text);
     else if (mark === '' && text.trim() !== '') {
       this.#message.notes.push(text);
       this.#message.noteLength += text.length;
       this.limit(this.#message.noteLength, MAX_TEXT_CHARACTERS, 'the comment of a message');
     }
+  }
+
+  #extracted(text: string): void {
+    if (text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
+    else if (this.#message.isOwnNext) this.#own(text);
+    this.#message.isOwnNext = text === OWN_COMMENT;
   }
 
   #own(json: string): void {
@@ -210,7 +218,16 @@ function closingQuote(quoted: string): number {
 }
 
 function newMessage(): Message {
-  return { line: null, texts: new Map(), notes: [], noteLength: 0, own: {}, isFuzzy: false, hasForms: false };
+  return {
+    line: null,
+    texts: new Map(),
+    notes: [],
+    noteLength: 0,
+    own: {},
+    isOwnNext: false,
+    isFuzzy: false,
+    hasForms: false,
+  };
 }
 
 function resultOf(
