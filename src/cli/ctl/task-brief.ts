@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/is-record.ts';
 import { countNoun } from '../../domain/count-noun.ts';
 import { runBrief } from '../../domain/translation/run-brief.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
@@ -44,9 +45,10 @@ function progressBrief(progress: Progress): string {
   return unit === 'bytes' ? `${phase}: ${percent} %` : `${phase}: ${percent} % of ${total} ${unit}`;
 }
 
-/** Such as `r90: 333 containers, 140 parsed`; the whole result is in `task show`. */
+/** Such as `r90: 333 containers, 140 parsed`; an import counts in an object of its own. The whole result is in `task show`. */
 function resultBrief(result: Readonly<Record<string, unknown>>): string {
-  const members = Object.entries(result);
+  const { counts: outcomes, issues_left_out: _unlisted, ...others } = result;
+  const members = Object.entries(isRecord(outcomes) ? { ...outcomes, ...others } : others);
   const marks = members.flatMap(([name, value]) => (value === true ? [name.replaceAll('_', ' ')] : []));
   const counts = members.flatMap(([name, value]) => {
     const noun = typeof value === 'number' || typeof value === 'bigint' ? countNoun(name, value) : null;

@@ -55,6 +55,9 @@ export function openWorkbook(bytes: Buffer): WorkbookParts {
   const zip = named('the file', () => openZip(bytesSource(bytes), ZIP_LIMITS));
   // Names of parts are the same in upper and lower case. Source: ISO/IEC 29500-2, 6.2.2.3.
   const entries = new Map(zip.entries.map((entry) => [entry.name.toLowerCase(), entry]));
+  if (entries.size < zip.entries.length) {
+    refuse('structure_invalid', 'the file has two parts of one name; save it again as .xlsx');
+  }
   let unpacked = 0;
   const entryOf = (path: string): ZipEntry => {
     const entry = entries.get(path.toLowerCase());
@@ -143,8 +146,11 @@ function placed(place: string, error: unknown): unknown {
     return new ExchangeFileError(error.reason, `${place}: ${message}`, error.line ?? 1);
   }
   if (!(error instanceof FormatError)) return error;
-  const reason = error.code === 'zip_limit_exceeded' ? 'limit_exceeded' : 'syntax_invalid';
-  return new ExchangeFileError(reason, `${place}: ${error.message}`, 1);
+  if (error.code === 'zip_limit_exceeded') {
+    return new ExchangeFileError('limit_exceeded', `${place}: ${error.message}`, 1);
+  }
+  const message = `${place}: ${error.message}; the file is damaged or cut off, so copy it or save it as .xlsx again`;
+  return new ExchangeFileError('syntax_invalid', message, 1);
 }
 
 function refuse(reason: ExchangeFileReason, message: string): never {

@@ -63,6 +63,7 @@ export class SheetReader<C extends string, T> {
   #problem: string | null = null;
   #cell: Cell | null = null;
   #nextColumn = 0;
+  readonly #columnsOfRow = new Set<number>();
   #items: T[] = [];
 
   constructor(name: string, options: WorkbookOptions<C, T>, shared: SharedParts) {
@@ -103,7 +104,8 @@ export class SheetReader<C extends string, T> {
 
   #openRow(number: string | undefined): void {
     const row = number === undefined ? this.#row + 1 : Number(number);
-    if (!Number.isInteger(row) || row <= this.#row || row > MAX_ROWS) {
+    if (row > MAX_ROWS) this.#refuse('limit_exceeded', `the sheet has more than ${MAX_ROWS} rows`);
+    if (!Number.isInteger(row) || row <= this.#row) {
       const message = `the row ${JSON.stringify(number?.slice(0, 20))} does not follow the row ${this.#row}`;
       this.#refuse('structure_invalid', message);
     }
@@ -112,6 +114,7 @@ export class SheetReader<C extends string, T> {
     this.#valueCells = new Set();
     this.#problem = null;
     this.#nextColumn = 0;
+    this.#columnsOfRow.clear();
   }
 
   #openCell(attributes: XmlElement['attributes']): void {
@@ -121,6 +124,10 @@ export class SheetReader<C extends string, T> {
       const message = `${JSON.stringify(reference?.slice(0, 20))} is not the place of a cell`;
       return this.#refuse('structure_invalid', message);
     }
+    if (this.#columnsOfRow.has(column)) {
+      this.#refuse('structure_invalid', `the cell ${columnLetters(column)}${this.#row} is there twice`);
+    }
+    this.#columnsOfRow.add(column);
     this.#nextColumn = column + 1;
     const [type = 'n', format = '0'] = [attributes.get('t'), attributes.get('s')];
     this.#cell = { column, type, format: Number(format), hasFormula: false };

@@ -261,6 +261,13 @@ describe('reports for people', () => {
       expect(wide).toMatch(/broken: x{200}\n$/);
     });
 
+    it('has what became of the records of an import', () => {
+      const counts = { accepted: 3, repeated: 0, qa_blocked: 2 };
+      expect(renderTasks([ended({ counts, issues: [], issues_left_out: 800 })], VIEW)).toMatch(
+        / 3 accepted, 2 qa blocked\n$/,
+      );
+    });
+
     it('tells the share that a running task has done', () => {
       const progress = { done: 30, total: 60, unit: 'entries', phase: 'download' };
       expect(renderTasks([{ ...ended({}), status: 'running', progress }], VIEW)).toContain(

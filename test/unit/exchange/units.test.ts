@@ -367,6 +367,11 @@ describe('files of units', () => {
       ['xliff-1.2', one('<trans-unit id="1"><target>b</target></trans-unit>'), 'value_invalid'],
       [
         'xliff-1.2',
+        one('<trans-unit id="1"><source>a</source><target>b</target><target>c</target></trans-unit>'),
+        'value_invalid',
+      ],
+      [
+        'xliff-1.2',
         one('<trans-unit id="1"><source>a</source><note from="x-slipway-revision">-1</note></trans-unit>'),
         'value_invalid',
       ],
@@ -497,10 +502,18 @@ describe('files of units', () => {
       ],
       ['msgid "a"\nmsgstr "\\303\\251\\n\\x41\\q"\n', [null, 'é\nAq', null]],
       ['#. x-slipway {"state":\nmsgid "a"\nmsgstr "b"\n', [null, 'b', null]],
+      ['#. x-slipway\n#. {"unit_id":"u1"}\n#. {}\nmsgid "a"\nmsgstr "b"\n', [null, 'b', null]],
     ])('is read as other programs write it: %j', async (file, expected) => {
       const found = await unitsOf('po', file, 5);
       expect(found.map(({ unit_id, target_text, note }) => [unit_id, target_text, note])).toEqual([expected]);
       expect(found[0]?.source_text).toBe('a');
+    });
+
+    it('keeps its values where polib breaks comments at blanks and hyphens', async () => {
+      const unit = sampleUnit({ note: 'one two-three', previous_target: 'four - five', revision: 6 });
+      const broken = (await fileOf('po', [unit])).toString().replace('#. x-slipway ', '#. x-slipway\n#. ');
+      expect(/^#\. \{.*$/m.exec(broken)?.[0].slice(3)).not.toMatch(/[ -]/);
+      expect(await unitsOf('po', broken)).toEqual([withoutState(unit)]);
     });
 
     it('has the encoding and the languages that its header declares', async () => {

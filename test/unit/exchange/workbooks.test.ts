@@ -342,6 +342,14 @@ describe('a workbook that cannot be read', () => {
       },
       /^limit_exceeded: line 1: .*there are more than 20000 relationships/,
     ],
+    [
+      { sheets: [row(`${SOURCE}<c r="B2" t="str"><v>b</v></c><c r="B2"/>`)] },
+      /^structure_invalid: line 2: the sheet "Sheet 1": row 2: the cell B2 is there twice/,
+    ],
+    [
+      { sheets: [row(SOURCE, 1_048_576) + '<row/>'] },
+      /^limit_exceeded: .*row 1048576: the sheet has more than 1048576 rows/,
+    ],
     [{ sheets: [row('<c r="XFE2"/>')] }, /^structure_invalid: line 2: .*"XFE2"/],
     [{ sheets: [row('<c><v>&x;</v></c>')] }, /^syntax_invalid: line 1: the sheet "Sheet 1": /],
     [
@@ -369,10 +377,14 @@ describe('a workbook that cannot be read', () => {
 
   it('is refused when it is another kind of file', async () => {
     expect(await refusalOf(Buffer.from('id,source,target\n'))).toMatch(
-      /^syntax_invalid: line 1: the file: there is no end of a zip/,
+      /^syntax_invalid: line 1: the file: there is no end of a zip.*; the file is damaged or cut off, so copy it/,
     );
     expect(await refusalOf(Buffer.from('d0cf11e0a1b11ae1', 'hex'))).toMatch(
       /^structure_invalid: line 1: the file is in the old \.xls format or is password-protected/,
+    );
+    const twins = { sheets: [HEAD], others: { 'XL/Styles.xml': '' } };
+    expect(await refusalOf(await packedWorkbook(workbookParts(twins)))).toMatch(
+      /^structure_invalid: line 1: the file has two parts of one name/,
     );
     expect(await refusalOf(await writeZip([]))).toMatch(
       /^structure_invalid: line 1: .*no part "_rels\/\.rels"/,

@@ -23,6 +23,8 @@ interface Message {
   readonly notes: string[];
   noteLength: number;
   own: JsonObject;
+  /** Whether the next extracted comment has our values: polib breaks long comments at their blanks. */
+  isOwnNext: boolean;
   hasForms: boolean;
 }
 
@@ -122,12 +124,18 @@ class PoCatalog {
     if (this.#message.texts.has('msgstr') || mark === '~') this.#finish();
     if (mark === '|') return this.#previous(text);
     this.#field = null;
-    if (mark === '.' && text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
+    if (mark === '.') this.#extracted(text);
     else if (mark === '' && text.trim() !== '') {
       this.#message.notes.push(text);
       this.#message.noteLength += text.length;
       this.#limit(this.#message.noteLength, MAX_TEXT_CHARACTERS, 'the comment of a message');
     }
+  }
+
+  #extracted(text: string): void {
+    if (text.startsWith(`${OWN_COMMENT} `)) this.#own(text.slice(OWN_COMMENT.length));
+    else if (this.#message.isOwnNext) this.#own(text);
+    this.#message.isOwnNext = text === OWN_COMMENT;
   }
 
   #own(json: string): void {
@@ -209,7 +217,15 @@ function closingQuote(quoted: string): number {
 }
 
 function newMessage(): Message {
-  return { line: null, texts: new Map(), notes: [], noteLength: 0, own: {}, hasForms: false };
+  return {
+    line: null,
+    texts: new Map(),
+    notes: [],
+    noteLength: 0,
+    own: {},
+    isOwnNext: false,
+    hasForms: false,
+  };
 }
 
 function resultOf({ texts, notes, own, hasForms }: Message, source: string, line: number): ReadResult {

@@ -60,9 +60,9 @@ function ownValues({ state, locator, revision, note, context, previous_target }:
   const texts = [...Object.values(locator), ...Object.entries(context).flat(), note, previous_target];
   for (const text of texts) requirePoText(text ?? '');
   const json = JSON.stringify({ state, locator, revision, note, context, previous_target });
-  // JSON escapes the other characters that programs take for a line end.
+  // JSON escapes the other characters that programs take for a line end. polib breaks long comments at blanks and hyphens.
   return json.replaceAll(
-    /[\x85\u2028\u2029]/g,
+    /[ \-\x85\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -212,6 +212,9 @@ class UnitBuilder {
     text: string,
     attributes: XmlElement['attributes'],
   ): void {
+    if ((role === 'source' || role === 'target') && this.#current()[role] !== null) {
+      this.#fail('value_invalid', `the unit has two texts as its ${role}; delete one`);
+    }
     if (role === 'source') this.#current().source = text;
     else if (role === 'target') this.#takeTarget(text, attributes);
     else if (role === 'note')
