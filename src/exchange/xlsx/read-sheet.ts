@@ -195,7 +195,7 @@ export class SheetReader<C extends string, T> {
     const { columns, fault } = findColumns(this.#values, this.#options);
     if (fault === null) return columns;
     if (fault.count === 0) return null;
-    const message = `the names of the columns have ${fault.column} ${fault.count} times instead of once`;
+    const message = `the first row names the column ${fault.column} ${fault.count} times`;
     return this.#refuse('structure_invalid', message);
   }
 

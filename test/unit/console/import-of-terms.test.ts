@@ -222,7 +222,11 @@ describe('a CSV file of terms in the console', () => {
   });
 
   it.each([
-    ['without a column of terms', 'source_term,other\na,b\n', /^line 1: .*recommended_translation 0 times/],
+    [
+      'without a column of terms',
+      'source_term,other\na,b\n',
+      /^line 1: .*does not name the column recommended_translation/,
+    ],
     ['without a row', '', /^line 1: the table has no row/],
     ['with a quote that is not closed', `${HEAD}"open,2`, /^line 2: a quote is not closed/],
     ['with text behind a quote', `${HEAD}"x"y,2`, /^line 2: a cell continues/],

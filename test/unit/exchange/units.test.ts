@@ -460,7 +460,7 @@ describe('files of units', () => {
 
     it.each([
       ['', /^structure_invalid: line 1: the table has no row of names/],
-      ['id,source\n', /^structure_invalid: line 1: .*target_text 0 times/],
+      ['id,source\n', /^structure_invalid: line 1: the first row does not name the column target_text$/],
       ['id,source,target,note,note\n', /^structure_invalid: line 1: .*note 2 times/],
       ['id,source,target\n1,"a\rb\r\nc\r","\nb"x,c\n', /^syntax_invalid: line 6: a cell continues/],
       ['source,target,translation\n', /^structure_invalid: line 1: .*target_text 2 times/],

@@ -325,7 +325,7 @@ describe('a workbook that cannot be read', () => {
     ],
     [
       { sheets: [HEAD.replace('</row>', '<c r="C1" t="str"><v>Translation</v></c></row>')] },
-      /^structure_invalid: line 1: the sheet "Sheet 1": row 1: the names of the columns have target_text 2 times/,
+      /^structure_invalid: line 1: the sheet "Sheet 1": row 1: the first row names the column target_text 2 times/,
     ],
     [
       { sheets: [HEAD], texts: `<si>${`<r><t>${'x'.repeat(2 ** 19)}</t></r>`.repeat(3)}</si>` },

@@ -65,8 +65,10 @@ interface TableHead<C extends string> {
 function headOf<C extends string>({ cells, line }: CsvLine, options: TableColumns<C>): TableHead<C> {
   const { columns, fault } = findColumns(cells.entries(), options);
   if (fault !== null) {
-    const message = `the first row names the column ${fault.column} ${fault.count} times instead of once`;
-    throw new ExchangeFileError('structure_invalid', message, line);
+    const { column, count } = fault;
+    const names =
+      count === 0 ? `does not name the column ${column}` : `names the column ${column} ${count} times`;
+    throw new ExchangeFileError('structure_invalid', `the first row ${names}`, line);
   }
   const places = new Map([...columns].map(([place, column]) => [column, place]));
   return { width: cells.length, columns, texts: options.required.map((needed) => places.get(needed) ?? -1) };
