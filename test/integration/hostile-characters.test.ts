@@ -147,7 +147,7 @@ const OUTCOMES: Readonly<Record<Entrance, readonly [string, string, string, stri
     'succeeded proofread zero_width_character',
   ],
   worker: [
-    'succeeded untranslated',
+    'failed untranslated',
     'succeeded blocked control_character',
     'succeeded blocked bidi_control',
     'succeeded draft zero_width_character',
