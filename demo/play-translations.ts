@@ -100,7 +100,9 @@ async function leaveBlocked(desk: Desk): Promise<void> {
   const damaged = units.find(({ source_text: source }) => PLACEHOLDER.test(source));
   if (damaged === undefined) throw new Error(`no line of ${DEMO_BLOCKED} has a placeholder`);
   const target = targetOf(damaged).replace(PLACEHOLDER, '');
-  await send(desk, await taskOf(desk, DEMO_BLOCKED), [damaged], 'in_progress', () => target);
+  await send(desk, await taskOf(desk, DEMO_BLOCKED), [damaged], 'in_progress', {
+    translationOf: () => target,
+  });
 }
 
 /** Accepts one translation of a unit, then another one, and keeps both. */
@@ -111,7 +113,7 @@ async function leaveConflict(desk: Desk): Promise<void> {
   const first = targetOf(unit);
   for (const target of [first, first.replace(/[。！]/, '～')]) {
     // What comes in a file is a candidate of the Translation Memory at once; what somebody types is one when it is handed in.
-    await send(desk, taskId, [unit], 'in_progress', () => target, FILE_PROVIDER);
+    await send(desk, taskId, [unit], 'in_progress', { translationOf: () => target, provider: FILE_PROVIDER });
     const { matches } = await desk.read('translation.memory.query', { source_text: unit.source_text });
     const match = matches.find(({ record }) => record.target_text === target);
     if (match === undefined) throw new Error('the Translation Memory has no record of the translation');
@@ -141,13 +143,15 @@ async function send(
   taskId: string,
   units: readonly Unit[],
   status: 'in_progress' | 'translated',
-  translationOf: (unit: Unit) => string = targetOf,
-  provider?: typeof FILE_PROVIDER,
+  {
+    translationOf = targetOf,
+    ...fields
+  }: { readonly translationOf?: (unit: Unit) => string; readonly provider?: typeof FILE_PROVIDER } = {},
 ): Promise<void> {
   await desk.run('translation-task-update', {
     task_id: taskId,
     status,
-    ...(provider === undefined ? {} : { provider }),
+    ...fields,
     translation_results: units.map((unit) => ({
       unit_id: unit.unit_id,
       source_text: unit.source_text,
