@@ -126,7 +126,8 @@ export const REFUSAL_CASES: { readonly [A in TranslationAction]: CasesOf<A> } = 
     },
     qa_blocked: async (at) => {
       const waived = { ...REVIEWED, args: [`waive=${at.id(1)}:tag_mismatch`] };
-      await at.update({ translation_results: [at.result(1, '再见')], ...waived });
+      // What comes in a file is a candidate at once.
+      await at.update({ translation_results: [at.result(1, '再见')], provider: 'file', ...waived });
       return { record_id: await at.record('再见', 1), reviewer: 'Rin' };
     },
     invalid_path: async (at) => ({ ...(await confirmable(at)), translation_memory_path: OUTSIDE_LINK }),
