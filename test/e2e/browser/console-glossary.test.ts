@@ -163,8 +163,13 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
         // The field of the search has one line.
         if (unit.source_text.includes('\n')) continue;
         const { matches } = await world.read('translation.memory.query', { source_text: unit.source_text });
+        const targets = matches.map(({ record }) => record.target_text);
         const found = matches.find(
-          ({ record }) => record.state === 'candidate' && record.source_text === unit.source_text,
+          ({ record }) =>
+            record.state === 'candidate' &&
+            record.source_text === unit.source_text &&
+            // One row of the table has its translation.
+            targets.filter((target) => target === record.target_text).length === 1,
         );
         if (found !== undefined) return { unit, ...found };
       }

@@ -189,7 +189,9 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       .getByRole('img', { name: /^5xx responses to clients, since .+: last 0 %, .+, highest 50 %/ })
       .waitFor();
     await page.getByRole('img', { name: /^Official, last 24 hours: .*damaged/i }).waitFor();
-    await page.getByText(/^Recorded by server-of-a-day since .+: 144,000 client requests .+, 50 of them/).waitFor();
+    await page
+      .getByText(/^Recorded by server-of-a-day since .+: 144,000 client requests .+, 50 of them/)
+      .waitFor();
     await page
       .getByText(/61\.0 GiB/)
       .first()
