@@ -267,7 +267,8 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const units = await world.units(destination);
     const unit = units.find(({ source_text: source }) => !/[{%<[\n]/.test(source));
     if (unit === undefined) throw new Error('the file has no plain text');
-    await store(world, 'translate', unit, '记得的译文');
+    // What comes in a file is a candidate of the Translation Memory at once.
+    await store(world, 'translate', unit, '记得的译文', { provider: 'file' });
     await store(world, 'translate', unit, '');
     const { page, target, saved } = await openEditor(world, 'translate', { destination, unit });
     await page.locator('.matches').getByText('记得的译文').waitFor();
