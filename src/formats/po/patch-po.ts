@@ -3,6 +3,7 @@ import type { ValueEdit } from '../patch/find-places.ts';
 import { PatchError } from '../patch/patch-error.ts';
 import { BEYOND_ASCII, declaredEncoding } from '../text/declared-encoding.ts';
 import { patchText, type PatchTextOptions } from '../text/patch-text.ts';
+import { poLiteral } from './po-literal.ts';
 import { readPo } from './read-po.ts';
 
 const DECLARATION = /^"Content-Type:[^"\r\n]*?\bcharset=([\w.:-]+)/im;
@@ -40,23 +41,6 @@ export function patchPo<Value extends string | Uint8Array>(
 
 function literals(characters: string, lineEnd: string): string {
   const lines = characters.split(/(?<=\n)/);
-  if (lines.length < 2) return literal(characters);
-  return ['""', ...lines.map(literal)].join(lineEnd);
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\n': String.raw`\n`,
-  '\r': String.raw`\r`,
-  '\t': String.raw`\t`,
-  '"': String.raw`\"`,
-  '\\': '\\\\',
-  '\u0007': String.raw`\a`,
-  '\b': String.raw`\b`,
-  '\f': String.raw`\f`,
-  '\v': String.raw`\v`,
-};
-
-function literal(characters: string): string {
-  // oxlint-disable-next-line no-control-regex -- gettext has escapes for these
-  return `"${characters.replaceAll(/[\n\r\t"\\\x07\b\f\v]/g, (character) => ESCAPES[character] ?? character)}"`;
+  if (lines.length < 2) return poLiteral(characters);
+  return ['""', ...lines.map(poLiteral)].join(lineEnd);
 }

@@ -1,6 +1,7 @@
 import { FormatError } from '../format-error.ts';
 import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type FoundText, type ReadTarget } from '../text/report-text.ts';
+import { PO_LETTERS } from './po-literal.ts';
 import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
 
 /** UTF-16 code units of an identity of a message in paths; a longer one is shortened and named by its digest. */
@@ -167,16 +168,6 @@ function behindLineEnd(text: string, at: number): number {
   return LINE_END.test(text) ? LINE_END.lastIndex : at;
 }
 
-const LETTERS: Readonly<Record<string, string>> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\u0007',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-};
-
 function unescaped(literal: string): string {
   if (!literal.includes('\\')) return literal;
   return literal.replaceAll(
@@ -184,7 +175,7 @@ function unescaped(literal: string): string {
     (_match, hex?: string, octal?: string, letter = '') => {
       if (hex !== undefined) return String.fromCharCode(parseInt(hex, 16));
       if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
-      return LETTERS[letter] ?? letter;
+      return PO_LETTERS[letter] ?? letter;
     },
   );
 }

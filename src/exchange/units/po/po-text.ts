@@ -1,25 +1,5 @@
 import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\n': String.raw`\n`,
-  '\r': String.raw`\r`,
-  '\t': String.raw`\t`,
-  '"': String.raw`\"`,
-  '\\': '\\\\',
-  '\u0007': String.raw`\a`,
-  '\b': String.raw`\b`,
-  '\f': String.raw`\f`,
-  '\v': String.raw`\v`,
-};
-const LETTERS: Readonly<Record<string, string>> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\u0007',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-};
+import { PO_LETTERS, poLiteral } from '../../../formats/po/po-literal.ts';
 
 /**
  * A keyword and its string as gettext writes them: one literal for each line of a text with several. Characters without an escape of
@@ -33,7 +13,7 @@ export function poString(keyword: string, text: string, prefix = ''): string {
   requirePoText(text);
   const lines = text.split(/(?<=\n)/);
   const literals = lines.length < 2 ? [text] : ['', ...lines];
-  return literals.map((line, at) => `${prefix}${at === 0 ? `${keyword} ` : ''}${literal(line)}\n`).join('');
+  return literals.map((line, at) => `${prefix}${at === 0 ? `${keyword} ` : ''}${poLiteral(line)}\n`).join('');
 }
 
 /** @throws ExchangeFileError `character_unsupported` */
@@ -49,14 +29,6 @@ export function poComment(mark: string, text: string): string {
 
 // oxlint-disable-next-line no-control-regex -- Python's splitlines, which tools use, has these line ends
 const LINE_ENDS = /[\n\r\v\f\x1C-\x1E\x85\u2028\u2029]+/g;
-// oxlint-disable-next-line no-control-regex -- gettext has escapes for these
-const ESCAPED = /[\x07-\r"\\]/g;
-
-function literal(text: string): string {
-  const escaped = text.replaceAll(ESCAPED, (character) => ESCAPES[character] ?? character);
-  return `"${escaped}"`;
-}
-
 const ESCAPE = /\\(?:x([\dA-Fa-f]{1,2})|([0-7]{1,3})|(.))/gsu;
 
 /**
@@ -85,7 +57,7 @@ export function unescapedPo(literal: string): string | null {
     end = index + escape.length;
     if (letter === undefined)
       bytes.push(hex === undefined ? Number.parseInt(octal ?? '', 8) : Number.parseInt(hex, 16));
-    else add(LETTERS[letter] ?? letter);
+    else add(PO_LETTERS[letter] ?? letter);
   }
   add(literal.slice(end));
   return isValid ? parts.join('') : null;

@@ -7,7 +7,8 @@ import type { TranslationMemory } from '../../memory/translation-memory.ts';
 import type { SourceUnit } from './unit-source.ts';
 import { contextOf } from './text-place.ts';
 
-interface OfferedTarget {
+/** A target that the Translation Memory is told of. */
+export interface OfferedTarget {
   /** The unit with its neighbours; read it with at least one on each side. */
   readonly source: SourceUnit;
   /** As reports write it. */

@@ -1,8 +1,7 @@
-import { unitIdText } from '../../unit-id-text.ts';
 import type { TargetOffers } from '../judge/offer-targets.ts';
 import type { UnitSource } from '../judge/unit-source.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
-import { placed, reviewPages, sourcesOf } from './review-pages.ts';
+import { offeredTargets, reviewPages, sourcesOf } from './review-pages.ts';
 
 interface HandInPorts {
   readonly thread: TranslationThread;
@@ -46,19 +45,7 @@ export async function offerHandedIn(
     let isTaken = true;
     for await (const page of reviewPages(thread, begun.reviewId)) {
       const sources = await sourcesOf(units, page);
-      const written = page.rows.flatMap(({ unitId, text, author }, at) =>
-        author?.kind !== 'person'
-          ? []
-          : {
-              source: placed(sources, at),
-              unitId: unitIdText(unitId),
-              targetText: text,
-              author,
-              provider: null,
-              provider_run_id: null,
-              task_id: page.taskId,
-            },
-      );
+      const written = offeredTargets(page, sources).filter(({ author }) => author?.kind === 'person');
       isTaken = (await offers.offer(written, 'task_update', page.releaseId)) && isTaken;
     }
     return isTaken;

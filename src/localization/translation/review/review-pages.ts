@@ -1,3 +1,5 @@
+import { unitIdText } from '../../unit-id-text.ts';
+import type { OfferedTarget } from '../judge/offer-targets.ts';
 import type { TargetJudge } from '../judge/target-judge.ts';
 import type { SourceUnit, UnitSource } from '../judge/unit-source.ts';
 import type { ReviewPage, ReviewPlace, ReviewRow } from '../work/review/review.ts';
@@ -73,6 +75,22 @@ export async function judgeReview(
     count += rows.length;
     onJudged(count);
   }
+}
+
+/** The collected targets of a page as the Translation Memory takes them. @param sources of the rows, see {@link sourcesOf} */
+export function offeredTargets(
+  { rows, taskId }: ReviewPage,
+  sources: readonly SourceUnit[],
+): readonly OfferedTarget[] {
+  return rows.map(({ unitId, text, author }, at) => ({
+    source: placed(sources, at),
+    unitId: unitIdText(unitId),
+    targetText: text,
+    author,
+    provider: null,
+    provider_run_id: null,
+    task_id: taskId,
+  }));
 }
 
 /** The unit of a row. */

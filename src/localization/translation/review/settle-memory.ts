@@ -5,7 +5,7 @@ import { unitIdText } from '../../unit-id-text.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import { proposalsOf } from '../judge/offer-targets.ts';
 import type { ReviewBy, ReviewPage } from '../work/review/review.ts';
-import { placed, reviewPages, sourcesOf, type ReviewPorts } from './review-pages.ts';
+import { offeredTargets, reviewPages, sourcesOf, type ReviewPorts } from './review-pages.ts';
 
 /** The parts that bring a review to the Translation Memory. */
 export interface MemoryPorts extends ReviewPorts {
@@ -73,16 +73,7 @@ async function proposalsOfPage(
   signal?: AbortSignal,
 ): Promise<Proposals> {
   const sources = await sourcesOf(units, page, signal);
-  const targets = page.rows.map(({ unitId, text, author }, at) => ({
-    source: placed(sources, at),
-    unitId: unitIdText(unitId),
-    targetText: text,
-    author,
-    provider: null,
-    provider_run_id: null,
-    task_id: page.taskId,
-  }));
-  return proposalsOf(targets, 'proofread', page.releaseId, languages());
+  return proposalsOf(offeredTargets(page, sources), 'proofread', page.releaseId, languages());
 }
 
 async function confirmPage(
