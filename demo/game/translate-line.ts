@@ -75,7 +75,7 @@ const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['。「秘密」ですからね。', '。因为是“秘密”嘛。'],
 ]);
 
-/** A token that stands for a placeholder in a request to a provider. */
+/** A token that replaces a placeholder in a request to a provider. */
 const TOKEN = /<x id="\d+"\/>/g;
 /** Stands for any placeholder; no line has this character. */
 const GAP = '\0';
@@ -112,7 +112,7 @@ export function translateDemoLine(line: string): string | null {
 }
 
 /**
- * Translates a line of a demo release in which tokens of a provider stand for the placeholders. The tokens stay in their order.
+ * Translates a line of a demo release whose placeholders were replaced with tokens. The tokens keep their order.
  *
  * @param text with tokens such as `<x id="1"/>`
  * @returns `null` for a text that is not a demo line

@@ -5,7 +5,7 @@ import type { Tone } from '../components/text.tsx';
 
 export type ReleaseStatus = Report<'release.status'>;
 
-/** What is said before the place of an upstream: for a folder, reports name the setting and not its path. */
+/** The words before the location of an upstream. For a folder, reports name the setting, not its path. */
 export function settingWords(label: string): string {
   return label.startsWith('upstream.') ? 'the folder of ' : '';
 }

@@ -13,7 +13,7 @@ const KINDS: readonly (readonly [pattern: RegExp, describe: (found: RegExpExecAr
 ];
 
 /**
- * Says in a few words what a placeholder or tag of a game stands for, as far as its form shows: `{name}` is "value: name", `%d` is
+ * Describes a placeholder or tag of a game in a few words, by its form alone: `{name}` is "value: name", `%d` is
  * "number", `<ruby=よみ>` has its reading.
  */
 export function describePlaceholder(placeholder: string): string {

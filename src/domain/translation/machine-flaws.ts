@@ -210,7 +210,7 @@ function wrongScript({ source, target }: MachineText, { targetLanguage }: Machin
   const known = new Set(lettersOf(source));
   const foreign = letters.filter((letter) => !script.own.test(letter) && !known.has(letter));
   const inLatin = foreign.filter((letter) => LATIN.own.test(letter)).length;
-  // Names may stand in Latin letters; a sentence in them is in another language.
+  // Names may be in Latin letters. A whole sentence in Latin letters is in another language.
   const isSentence = inLatin === foreign.length && target.trim().split(/\s+/).length > 2;
   const others = foreign.length - inLatin;
   const isMost = foreign.length > letters.length / 2 && (others > inLatin || isSentence);

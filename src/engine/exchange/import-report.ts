@@ -11,7 +11,7 @@ export interface ImportReport<Outcome extends string> {
   add(line: number, outcome: Outcome, message?: string): void;
   /** Lists what concerns the whole file, and counts nothing. */
   note(line: number, outcome: Outcome, message: string): void;
-  /** Counts and lists what is worth a look although the record is taken. Remarks are listed behind all issues. */
+  /** Counts and lists a remark on a record that was imported. Remarks are listed after all issues. */
   remark(line: number, outcome: Outcome, message: string): void;
   result(): {
     readonly counts: Readonly<Record<Outcome, number>>;

@@ -42,7 +42,7 @@ export interface WorkbookParts {
 }
 
 /**
- * Opens a workbook. Nothing is unpacked before it is asked for, and all of it together at most to 512 MiB.
+ * Opens a workbook. Each part is unpacked when it is read; together they may have at most 512 MiB.
  *
  * @throws ExchangeFileError
  */

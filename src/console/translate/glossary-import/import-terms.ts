@@ -131,7 +131,7 @@ export interface FileTerms {
   readonly terms: readonly FileTerm[];
   /** Rows that cannot be read. */
   readonly problems: ReadonlyArray<Extract<ReadTermResult, { kind: 'problem' }>>;
-  /** What is worth a look in the others. */
+  /** Remarks on the others. */
   readonly remarks: ReadonlyArray<{ readonly line: number; readonly message: string }>;
   readonly others: number;
 }

@@ -16,7 +16,7 @@ export interface ReadTerm {
   readonly source_note: string | null;
 }
 
-/** What is worth a look in a term that is taken. */
+/** Remarks on a term that was read. */
 export interface TermRemark {
   readonly kind: 'wording_left_out' | 'spreadsheet_value';
   readonly message: string;

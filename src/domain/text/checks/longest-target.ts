@@ -9,8 +9,7 @@ const WIDE: ReadonlySet<string> = new Set([...HAN_LANGUAGES, 'ja', 'ko']);
 const LINE_END = /\r\n|\r|\n|\\n|<br>/g;
 
 /**
- * The length that a target should not exceed so that it fits its field, for whoever writes it: bytes and columns are reckoned
- * with a usual character of the language. The checks measure exactly.
+ * Estimates how long a target may be to fit its field. Bytes and columns are converted with a typical character of the language. The checks measure exactly.
  *
  * @returns characters (code points), at least 1; `null` for a field without limits
  */
