@@ -30,7 +30,9 @@ import type { MemoryConfiguration } from './memory/memory-config.ts';
 import { openParse, parseSubscriber, type Parse } from './parse/parse.ts';
 import type { ReleaseSource } from './parse/parse-task.ts';
 import type { ParseConfiguration } from './parse/rules/parse-config.ts';
+import type { ReadBoxes } from './parse/index/read/unit-translations.ts';
 import { createJudging } from './translation/judge/judging.ts';
+import { createTextBoxes } from './translation/judge/text-boxes.ts';
 import { PROOFREAD_IMPORT_JOB } from './translation/review/review-jobs.ts';
 import type { TextEvent } from './text-events.ts';
 import { createTranslation, type Translation } from './translation/translation.ts';
@@ -120,7 +122,7 @@ export function openLocalization(options: LocalizationOptions): Localization {
     localized,
     jobs: [parse, translation, memory, glossary, localized].flatMap(({ jobs }) => jobs),
     reports: [
-      ...parse.reports(translation.readTranslations),
+      ...parse.reports(translation.shown, texts.readBoxes),
       ...translation.reports(reportedChannel(options, localized)),
       ...memory.reports,
       ...glossary.reports,
@@ -140,6 +142,7 @@ interface Texts {
   readonly memory: Memory;
   readonly glossary: Glossary;
   readonly translation: Translation;
+  readonly readBoxes: ReadBoxes;
 }
 
 function openTexts(options: LocalizationOptions): Texts {
@@ -179,6 +182,7 @@ function openTexts(options: LocalizationOptions): Texts {
     parse,
     judging,
     glossary,
+    terms: glossary.drafts,
     memory: memory.translationMemory,
     languages: () => settings.current().translation,
     configuration: () => settings.current().translation,
@@ -186,7 +190,8 @@ function openTexts(options: LocalizationOptions): Texts {
     publishPolicy: () => settings.current().localized,
     officialReleaseId: () => repository.current('official')?.release_id ?? null,
   });
-  return { parse, memory, glossary, translation };
+  const readBoxes = createTextBoxes(() => settings.current().localized.boxes, judging.rules);
+  return { parse, memory, glossary, translation, readBoxes };
 }
 
 function openChannel(options: LocalizationOptions, { parse, translation }: Texts): Localized {

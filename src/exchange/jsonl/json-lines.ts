@@ -1,3 +1,5 @@
+import { JsonError } from '../../contract/json/json-error.ts';
+import { parseJsonExact } from '../../contract/json/json-exact.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { createStreamDecoder } from '../decode-stream.ts';
 import type { JsonObject } from '../json-values.ts';
@@ -48,7 +50,9 @@ export function createJsonLinesReader<T>(options: JsonLinesOptions<T>): JsonLine
     if (text.trim() === '') return [];
     if (ended) refuse('structure_invalid', 'the file continues behind its last line');
     const value = parsed(text);
-    if (value === null)
+    if (value instanceof JsonError && value.kind !== 'syntax')
+      return refuse('structure_invalid', value.message);
+    if (value instanceof JsonError || !isRecord(value))
       return refuse('syntax_invalid', 'the line is not a JSON object; the file may be cut off');
     if (value['format'] === options.format) {
       if (line !== 1) refuse('structure_invalid', 'a second file begins here');
@@ -101,11 +105,12 @@ export function jsonLine(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-function parsed(text: string): JsonObject | null {
+/** The value of a line; an error for one that is no JSON, or in which an object has a key twice. */
+function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
+    return parseJsonExact(text, { strict: true });
+  } catch (error) {
+    if (error instanceof JsonError) return error;
+    throw error;
   }
 }

@@ -1,14 +1,9 @@
+import { NO_XML_CHARACTER } from '../../domain/text/xml-characters.ts';
 import { ExchangeFileError } from '../../contract/formats/exchange-file-error.ts';
 
-/** Characters that XML 1.0 cannot carry, not even by number. Source: XML 1.0, production 2. */
-const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
-const ALL_FORBIDDEN = new RegExp(FORBIDDEN.source, 'gu');
+const ALL_FORBIDDEN = new RegExp(NO_XML_CHARACTER.source, 'gu');
 
 type XmlPart = { readonly text: string } | { readonly codePoint: number };
-
-export function isXmlText(text: string): boolean {
-  return !FORBIDDEN.test(text);
-}
 
 /** Splits a text at the characters that XML cannot carry, for formats that write them with an element. */
 export function xmlParts(text: string): XmlPart[] {
@@ -82,7 +77,7 @@ function writeAttributes(attributes: Readonly<Record<string, string | null | und
 }
 
 function requireXmlText(text: string): void {
-  const character = FORBIDDEN.exec(text)?.[0];
+  const character = NO_XML_CHARACTER.exec(text)?.[0];
   if (character === undefined) return;
   const codePoint = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
   throw new ExchangeFileError('character_unsupported', `XML cannot carry the character U+${codePoint}`, null);

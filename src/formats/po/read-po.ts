@@ -1,7 +1,7 @@
 import { FormatError } from '../format-error.ts';
 import { byteOffsets, type DecodedText } from '../text/decode-text.ts';
 import { reportText, type FoundText, type ReadTarget } from '../text/report-text.ts';
-import { PO_LETTERS } from './po-literal.ts';
+import { unescapedPo } from './po-literal.ts';
 import { blake3OfText } from '../../platform/hashing/text-blake3.ts';
 
 /** UTF-16 code units of an identity of a message in paths; a longer one is shortened and named by its digest. */
@@ -128,7 +128,9 @@ function readLiterals(
   for (;;) {
     const close = closingQuote(text, at);
     if (close === -1) return null;
-    value += unescaped(text.slice(at + 1, close));
+    const literal = text.slice(at + 1, close);
+    // Bytes of another encoding stay as they are written.
+    value += unescapedPo(literal, true) ?? literal;
     end = close + 1;
     const lineEnd = behindBlanks(text, end);
     if (lineEnd < text.length && !/[\r\n]/.test(text.charAt(lineEnd))) return null;
@@ -166,16 +168,4 @@ function endOfLine(text: string, from: number): number {
 function behindLineEnd(text: string, at: number): number {
   LINE_END.lastIndex = at;
   return LINE_END.test(text) ? LINE_END.lastIndex : at;
-}
-
-function unescaped(literal: string): string {
-  if (!literal.includes('\\')) return literal;
-  return literal.replaceAll(
-    /\\(?:x([\dA-Fa-f]{1,2})|([0-7]{1,3})|(.))/gsu,
-    (_match, hex?: string, octal?: string, letter = '') => {
-      if (hex !== undefined) return String.fromCharCode(parseInt(hex, 16));
-      if (octal !== undefined) return String.fromCharCode(parseInt(octal, 8));
-      return PO_LETTERS[letter] ?? letter;
-    },
-  );
 }

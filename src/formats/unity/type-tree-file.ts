@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { isRecord } from '../../domain/is-record.ts';
 import { FormatError } from '../format-error.ts';
 import { ALIGN_FLAG, nestTypeTree, type TypeTree } from './type-tree.ts';
 
@@ -17,43 +17,21 @@ interface TypeTreeQuery {
 export type TypeTreeOf = (query: TypeTreeQuery) => TypeTree | null;
 
 /** The field names are those that UnityPy and other tools write, so that their dumps can be used. */
-const NODE = z.object({
-  m_Level: z.int().min(0).max(255),
-  m_Type: z.string(),
-  m_Name: z.string(),
-  m_ByteSize: z.int().default(-1),
-  m_MetaFlag: z.int().default(0),
-});
-const ENTRY = z
-  .strictObject({
-    classId: z.int().optional(),
-    scriptHash: z
-      .string()
-      .regex(/^[0-9a-f]{32}$/)
-      .optional(),
-    className: z.string().min(1).optional(),
-    nodes: z.array(NODE).min(1),
-  })
-  .refine(
-    ({ classId, scriptHash, className }) =>
-      [classId, scriptHash, className].filter((each) => each !== undefined).length === 1,
-    'exactly one of classId, scriptHash and className is required',
-  );
-const FILE = z.strictObject({ typeTrees: z.array(ENTRY) });
-/** The nodes of classes by their names, alone or by their assemblies, as generators of type trees write them. */
-const CLASSES = z
-  .record(z.string().min(1), z.array(NODE).min(1))
-  .refine((classes) => Object.keys(classes).length > 0);
-const ASSEMBLIES = z
-  .record(z.string().min(1), CLASSES)
-  .refine((assemblies) => Object.keys(assemblies).length > 0);
-const GENERATED = z.union([
-  CLASSES.transform((classes) => entriesOf(classes)),
-  ASSEMBLIES.transform((assemblies) =>
-    Object.entries(assemblies).flatMap(([assembly, classes]) => entriesOf(classes, assembly)),
-  ),
-]);
-type Entry = z.output<typeof ENTRY> & { readonly assembly?: string };
+interface Node {
+  readonly m_Level: number;
+  readonly m_Type: string;
+  readonly m_Name: string;
+  readonly m_ByteSize: number;
+  readonly m_MetaFlag: number;
+}
+
+interface Entry {
+  readonly classId?: number;
+  readonly scriptHash?: string;
+  readonly className?: string;
+  readonly assembly?: string;
+  readonly nodes: readonly Node[];
+}
 
 /**
  * Reads a file of type trees:
@@ -137,19 +115,113 @@ function isAssembly(left: string | null, right: string): boolean {
   return left !== null && bare(left) === bare(right);
 }
 
+// Without a schema of zod, whose modules are a third of the start of a process that reads containers.
 function readEntries(text: string): readonly Entry[] {
   const content = parseJson(text);
-  const generated = GENERATED.safeParse(content);
-  if (generated.success) return generated.data;
-  const parsed = FILE.safeParse(content);
-  if (parsed.success) return parsed.data.typeTrees;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new FormatError('schema_invalid', `the type tree file is wrong: ${problems.join('; ')}`);
+  if (isRecord(content) && content['typeTrees'] === undefined && Object.keys(content).length > 0) {
+    return generatedEntries(content);
+  }
+  const { typeTrees, ...others } = isRecord(content) ? content : {};
+  requireNothing(others, '');
+  if (!Array.isArray(typeTrees)) throw wrong('typeTrees', 'it is not a list');
+  return typeTrees.map((entry, index) => entryOf(entry, `typeTrees.${index}`));
 }
 
-function entriesOf(classes: z.output<typeof CLASSES>, assembly?: string): readonly Entry[] {
-  const own = assembly === undefined ? {} : { assembly };
-  return Object.entries(classes).map(([className, nodes]) => ({ className, nodes, ...own }));
+/** The nodes of classes by their names, alone or all by their assemblies, as generators of type trees write them. */
+function generatedEntries(content: Readonly<Record<string, unknown>>): readonly Entry[] {
+  const members = Object.entries(content);
+  const alone = members.flatMap(([className, nodes]): readonly Entry[] => {
+    if (isRecord(nodes)) return [];
+    if (!isGenerated(nodes)) {
+      throw wrong(
+        className,
+        'it is neither a class with a list of nodes nor typeTrees, the list of type trees',
+      );
+    }
+    return [{ className: requireClass(className), nodes: nodesOf(nodes, className) }];
+  });
+  if (alone.length === members.length) return alone;
+  return members.flatMap(([assembly, value]): readonly Entry[] => {
+    if (!isRecord(value))
+      throw wrong(assembly, 'it is a class beside an assembly; a file has only one of both');
+    const classes = Object.entries(value);
+    requireText(assembly, 'the name of an assembly');
+    if (classes.length === 0) throw wrong(assembly, 'the assembly has no class');
+    return classes.map(([className, nodes]) => {
+      return {
+        className: requireClass(className),
+        assembly,
+        nodes: nodesOf(nodes, `${assembly}.${className}`),
+      };
+    });
+  });
+}
+
+/** Whether a value can be the nodes of a class, and not a list of entries under a wrong key. */
+function isGenerated(value: unknown): boolean {
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  return isRecord(first) && first['m_Level'] !== undefined;
+}
+
+function requireClass(name: string): string {
+  return requireText(name, 'the name of a class');
+}
+
+function entryOf(value: unknown, place: string): Entry {
+  if (!isRecord(value)) throw wrong(place, 'it is not an object');
+  const { classId, scriptHash, className, nodes, ...others } = value;
+  requireNothing(others, `${place}.`);
+  if ([classId, scriptHash, className].filter((each) => each !== undefined).length !== 1) {
+    throw wrong(place, 'exactly one of classId, scriptHash and className is required');
+  }
+  const entry = { nodes: nodesOf(nodes, `${place}.nodes`) };
+  if (classId !== undefined) return { ...entry, classId: requireInteger(classId, `${place}.classId`) };
+  if (className !== undefined) return { ...entry, className: requireText(className, `${place}.className`) };
+  const hash = requireText(scriptHash, `${place}.scriptHash`);
+  if (!/^[0-9a-f]{32}$/.test(hash)) throw wrong(`${place}.scriptHash`, 'it is not 32 hexadecimal digits');
+  return { ...entry, scriptHash: hash };
+}
+
+function nodesOf(value: unknown, place: string): readonly Node[] {
+  if (!Array.isArray(value) || value.length === 0) throw wrong(place, 'it is not a list of nodes');
+  return value.map((node: unknown, index) => {
+    const at = `${place}.${index}`;
+    if (!isRecord(node)) throw wrong(at, 'it is not an object');
+    const { m_Level: level, m_Type: type, m_Name: name, m_ByteSize: size = -1, m_MetaFlag: flags = 0 } = node;
+    return {
+      m_Level: requireInteger(level, `${at}.m_Level`, 0),
+      m_Type: requireString(type, `${at}.m_Type`),
+      m_Name: requireString(name, `${at}.m_Name`),
+      m_ByteSize: requireInteger(size, `${at}.m_ByteSize`),
+      m_MetaFlag: requireInteger(flags, `${at}.m_MetaFlag`),
+    };
+  });
+}
+
+function requireString(value: unknown, place: string): string {
+  if (typeof value === 'string') return value;
+  throw wrong(place, 'it is not a string');
+}
+
+function requireText(value: unknown, place: string): string {
+  const text = requireString(value, place);
+  if (text === '') throw wrong(place, 'it must not be empty');
+  return text;
+}
+
+function requireInteger(value: unknown, place: string, least = Number.MIN_SAFE_INTEGER): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
+  const range = least === Number.MIN_SAFE_INTEGER ? '' : ` from ${least}`;
+  throw wrong(place, `it is not an integer${range}`);
+}
+
+function requireNothing(others: Readonly<Record<string, unknown>>, around: string): void {
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw wrong(`${around}${other}`, 'there is no such field');
+}
+
+function wrong(place: string, problem: string): FormatError {
+  return new FormatError('schema_invalid', `the type tree file is wrong: ${place}: ${problem}`);
 }
 
 function keyOf(name: string | number): string {
@@ -158,7 +230,7 @@ function keyOf(name: string | number): string {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text) as unknown;
   } catch (error) {
     throw new FormatError('schema_invalid', `the type tree file is not JSON: ${String(error)}`);
   }

@@ -3,7 +3,9 @@ import { ServiceError } from '../../contract/problems/service-error.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { ThreadError } from '../../platform/threads/thread.ts';
-import { UNAVAILABLE } from './glossary-worker.ts';
+
+/** The code of a Glossary that cannot be used. Kept apart from the thread's code, which callers need not load. */
+export const UNAVAILABLE = 'glossary_unavailable';
 
 const ADVICE = 'restore it from a backup, or fix the cause; nothing was changed, and everything else works';
 

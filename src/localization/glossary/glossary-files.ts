@@ -17,6 +17,8 @@ export function createGlossaryFiles(path: string, root: () => string): GlossaryF
     if (glossaryPath === undefined) return null;
     const found = await findBelowRoot(root(), glossaryPath);
     if (found === null) {
+      // The main one is made with its first term.
+      if (join(root(), glossaryPath) === path) return null;
       throw new ServiceError(
         'file_not_found',
         `there is no Glossary "${glossaryPath}" in the folder glossary.root: leave glossary_path out for the main one`,

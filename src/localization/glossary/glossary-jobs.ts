@@ -1,8 +1,8 @@
 import { REVIEW_STATUSES, type LanguagePair, type ReviewStatus } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
+import type { TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import { word } from '../../contract/actions/field-schemas.ts';
 import { formatChoice, formatNames } from '../../contract/formats/exchange-formats.ts';
-import { TERM_FORMATS } from '../../exchange/glossary/term-formats.ts';
 import {
   EXCHANGE_JOB,
   FILE_ARGUMENTS,
@@ -10,9 +10,6 @@ import {
   statesArgument,
 } from '../../engine/exchange/exchange-arguments.ts';
 import { type JobDefinition, implementJob, type ArgumentsOf, type Job } from '../../engine/tasks/job.ts';
-import type { BodyOf } from '../../contract/actions/body-of.ts';
-import { ControlBodySchema } from '../../contract/actions/control-body.ts';
-import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { ReadTermResult } from '../../contract/formats/glossary/read-term.ts';
 import { newTermBody, type ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
@@ -32,8 +29,7 @@ import { TERM_PREFIX } from './glossary-actions.ts';
 import { glossaryError } from './glossary-failure.ts';
 import type { GlossaryThread } from './glossary-worker.ts';
 import type { ImportedTerm, TermImportOutcome } from './store/glossary-import.ts';
-import type { TermFields } from './store/stored-term.ts';
-import { givenTermId, newTermFieldsOf } from './term-fields.ts';
+import { givenTermId, importedFieldsOf } from './term-fields.ts';
 
 const format = word(formatNames('terms')).optional();
 
@@ -125,12 +121,12 @@ async function exportGlossary(
   const pair = wantedLanguages(languages(), args);
   const states = args.include.split(',') as ReviewStatus[];
   const readPage = async (after: string) => {
-    const entries = await thread.page({ ...pair, after, states, limit: PAGE_TERMS }, { signal });
+    const entries = await thread.page({ file: null, ...pair, after, states, limit: PAGE_TERMS }, { signal });
     return { entries, next: entries.length < PAGE_TERMS ? null : (entries.at(-1)?.term_id ?? null) };
   };
   return await exportFile(exchangeRoot, context, {
     kind: 'terms',
-    createWriter: (format) => TERM_FORMATS[format].createWriter(pair, version),
+    createWriter: async (format) => (await termFormats())[format].createWriter(pair, version),
     entries: () => entriesInPages<ReportedTerm, string>(context, '', readPage),
     idOf: ({ term_id }) => term_id,
   });
@@ -141,7 +137,7 @@ async function importGlossary(dependencies: Dependencies, context: ImportContext
   return await importFile(dependencies, context, {
     kind: 'terms',
     maxBytes: MAX_BYTES,
-    createReader: (format) => TERM_FORMATS[format].createReader(pair),
+    createReader: async (format) => (await termFormats())[format].createReader(pair),
     apply: async (results) => await importTerms(dependencies, results, pair, context),
   });
 }
@@ -206,7 +202,7 @@ function judgeResult(
       termId: given ?? spareId,
       isOwnId: given?.startsWith(TERM_PREFIX) === true,
       spareId,
-      fields: fieldsOf(newTermBody(term, source)),
+      fields: importedFieldsOf(newTermBody(term, source)),
       status: term.review_status,
     };
     return [{ line, entry }];
@@ -215,15 +211,6 @@ function judgeResult(
     report.add(line, 'refused', describe(error));
     return [];
   }
-}
-
-function fieldsOf(body: BodyOf<'translation-glossary-add'>): TermFields {
-  // A file has no longer texts and lists than a request, so that an imported term can be changed later.
-  const parsed = ControlBodySchema.safeParse(body);
-  if (parsed.success) return newTermFieldsOf(body);
-  throw new ServiceError('invalid_request', 'the term is not valid', {
-    errors: fieldErrorsOf(parsed.error, 'field'),
-  });
 }
 
 function describe({ message, options: { errors = [] } }: ServiceError): string {
@@ -241,4 +228,9 @@ function wantedLanguages(
     sourceLanguage: args.source_language ?? configured.sourceLanguage,
     targetLanguage: args.target_language ?? configured.targetLanguage,
   };
+}
+
+/** Spares the daemon the readers and writers of all formats until a file is exchanged. */
+async function termFormats(): Promise<typeof TERM_FORMATS> {
+  return (await import('../../exchange/glossary/term-formats.ts')).TERM_FORMATS;
 }

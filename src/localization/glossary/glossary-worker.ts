@@ -7,6 +7,7 @@ import { systemClock, type Clock } from '../../platform/process/clock.ts';
 import { DatabaseError } from '../../engine/database/database-error.ts';
 import { storageFailureOf } from '../../engine/database/storage-failure.ts';
 import { createWorkFile, type WorkFile } from '../../engine/database/work-file.ts';
+import { UNAVAILABLE } from './glossary-failure.ts';
 import { diagnoseUnits, reportedTerm, type Diagnoses, type DiagnosisRequest } from './glossary-diagnosis.ts';
 import {
   glossaryIn,
@@ -50,8 +51,6 @@ export interface ChangedTerm {
   readonly term: ReportedTerm;
   readonly generation: number;
 }
-
-export const UNAVAILABLE = 'glossary_unavailable';
 
 /** Failures of the disk that have a problem code of their own. The one of damage advises what is wrong for human work. */
 const DISK_FAILURES: ReadonlySet<string> = new Set(['data_full', 'data_io_error', 'data_read_only']);
@@ -123,8 +122,8 @@ export class GlossaryStore {
     );
   }
 
-  page(query: TermPageQuery): readonly ReportedTerm[] {
-    return this.#reading(null, (glossary) =>
+  page({ file, ...query }: TermPageQuery & { readonly file: GlossaryFile }): readonly ReportedTerm[] {
+    return this.#reading(file, (glossary) =>
       termPage(glossary, query).map((term) => reportedTerm({ term, history: [] })),
     );
   }

@@ -1,6 +1,6 @@
 import { isOfClosedThread, openThread, type Thread, ThreadError } from '../../platform/threads/thread.ts';
 import { join } from 'node:path';
-import type { LanguagePair } from '../../domain/glossary/term.ts';
+import type { LanguagePair, TermWording } from '../../domain/glossary/term.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DefinedAction } from '../../engine/define-action.ts';
@@ -12,14 +12,19 @@ import type { Job } from '../../engine/tasks/job.ts';
 import type { GlossaryChanged } from '../text-events.ts';
 import { glossaryActions } from './glossary-actions.ts';
 import type { GlossaryConfiguration } from './glossary-config.ts';
-import type { Diagnoses, DiagnosedUnit } from './glossary-diagnosis.ts';
+import type { Diagnoses, DiagnosedUnit, DiagnosisRequest } from './glossary-diagnosis.ts';
 import { glossaryError, unavailableReason } from './glossary-failure.ts';
 import { glossaryJobs } from './glossary-jobs.ts';
 import { glossaryReports } from './glossary-reports.ts';
 import { createGlossaryFiles, mainGlossaryPath } from './glossary-files.ts';
-import type { GlossaryStore, GlossarySummary } from './glossary-worker.ts';
+import type { GlossaryFile, GlossaryStore, GlossarySummary, GlossaryThread } from './glossary-worker.ts';
+import { createTermDrafts, type TermDrafts } from './term-drafts.ts';
+import { wordingsEverywhere } from '../../domain/glossary/term-wordings.ts';
+import type { ReportedTerm } from '../../contract/formats/glossary/term-import.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { checkStructureInThread } from '../../engine/database/structure-thread.ts';
+import { type EmptyAnswers, withoutThreadWhileEmpty } from '../../engine/database/empty-store.ts';
+import { wasNeverMade } from '../../engine/database/work-file.ts';
 
 interface GlossaryOptions {
   readonly dataDirectory: string;
@@ -53,6 +58,16 @@ export interface GlossaryPort {
    * @throws ServiceError `backend_unavailable`, `invalid_path`, `file_not_found`
    */
   diagnose(wanted: UnitsToDiagnose, signal?: AbortSignal): Promise<Diagnoses>;
+  /**
+   * The approved terms of a pair of languages that hold everywhere, and their aliases: the important ones first.
+   *
+   * @param wanted.path another Glossary, relative to its root; `null` for the main one
+   * @throws ServiceError `backend_unavailable`, `invalid_path`, `file_not_found`
+   */
+  approvedTerms(
+    wanted: LanguagePair & { readonly path: string | null },
+    signal?: AbortSignal,
+  ): Promise<readonly TermWording[]>;
   /** The generation of the main Glossary as it was last seen; `null` before that. Constraints change with it. */
   generation(): number | null;
 }
@@ -62,12 +77,26 @@ export interface Glossary extends GlossaryPort {
   readonly reports: readonly DefinedReport[];
   readonly actions: readonly DefinedAction[];
   readonly check: DoctorCheck;
+  readonly drafts: TermDrafts;
   /** The state of the main Glossary as it was last read; `null` before that, and while it cannot be used. */
   latestSummary(): GlossarySummary | null;
   /** Opens the main Glossary, so that its state is known. Called at the start. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
+
+const NO_TERMS: GlossarySummary = {
+  counts: { draft: 0, approved: 0, deprecated: 0, rejected: 0 },
+  generation: 0,
+  pairs: [],
+};
+const EMPTY_ANSWERS: EmptyAnswers<GlossaryStore> = {
+  summary: (file) => (file === null ? NO_TERMS : undefined),
+  damage: () => null,
+  // Whoever asks about no text wants to know the generation.
+  diagnose: ({ file, units }) =>
+    file === null && units.length === 0 ? { generation: NO_TERMS.generation, diagnoses: [] } : undefined,
+};
 
 /** Units of one call of the thread: it answers reports between two calls. */
 const UNITS_OF_CALL = 200;
@@ -77,7 +106,7 @@ export function createGlossary(options: GlossaryOptions): Glossary {
   const { dataDirectory, configuration, languages, clock, logger, events } = options;
   const path = mainGlossaryPath(dataDirectory);
   const { thread: owner = openGlossaryThread(path) } = options;
-  const thread = owner.calls;
+  const thread = withoutThreadWhileEmpty(owner.calls, path, EMPTY_ANSWERS);
   const files = createGlossaryFiles(path, () => configuration().root ?? join(dataDirectory, 'glossary'));
   const rules = (): GlossaryConfiguration['termMissing'] => configuration().termMissing;
   let latest: GlossarySummary | null = null;
@@ -106,6 +135,7 @@ export function createGlossary(options: GlossaryOptions): Glossary {
     jobs: glossaryJobs({ ...options, thread, onChanged: noteChange }),
     reports: glossaryReports({ thread, files, languages, rules }),
     actions: glossaryActions({ ...options, thread, files, onChanged: noteChange }),
+    drafts: createTermDrafts({ ...options, thread, onChanged: noteChange }),
     check: createGlossaryCheck({
       path,
       summary: refresh,
@@ -116,16 +146,16 @@ export function createGlossary(options: GlossaryOptions): Glossary {
       const { units, glossaryPath, languages: pair = languages(), withoutConstraints = false } = wanted;
       try {
         const request = { pair, rules: rules(), file: await files.find(glossaryPath), withoutConstraints };
-        const diagnoses = [];
-        let usedGeneration = Infinity;
-        for (let start = 0; start === 0 || start < units.length; start += UNITS_OF_CALL) {
-          const part = { ...request, units: units.slice(start, start + UNITS_OF_CALL) };
-          const answer = await thread.diagnose(part, { signal });
-          diagnoses.push(...answer.diagnoses);
-          // The Glossary can change between two parts: the caller hears of the oldest one, so that it can ask again.
-          usedGeneration = Math.min(usedGeneration, answer.generation);
-        }
-        return { generation: usedGeneration, diagnoses };
+        return await diagnoseInParts(thread, { ...request, units }, signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw glossaryError(error);
+      }
+    },
+    approvedTerms: async ({ path, ...pair }, signal) => {
+      try {
+        const file = await files.find(path ?? undefined);
+        return await readApproved(thread, file, pair, signal);
       } catch (error) {
         signal?.throwIfAborted();
         throw glossaryError(error);
@@ -147,6 +177,45 @@ export function createGlossary(options: GlossaryOptions): Glossary {
       await owner.close();
     },
   };
+}
+
+async function diagnoseInParts(
+  thread: GlossaryThread,
+  { units, ...request }: DiagnosisRequest & { readonly file: GlossaryFile },
+  signal?: AbortSignal,
+): Promise<Diagnoses> {
+  const diagnoses = [];
+  let generation = Infinity;
+  for (let start = 0; start === 0 || start < units.length; start += UNITS_OF_CALL) {
+    const part = { ...request, units: units.slice(start, start + UNITS_OF_CALL) };
+    const answer = await thread.diagnose(part, { signal });
+    diagnoses.push(...answer.diagnoses);
+    // The Glossary can change between two parts: the caller hears of the oldest one, so that it can ask again.
+    generation = Math.min(generation, answer.generation);
+  }
+  return { generation, diagnoses };
+}
+
+/** Terms of one call of the thread. */
+const PAGE_TERMS = 500;
+
+async function readApproved(
+  thread: GlossaryThread,
+  file: GlossaryFile,
+  pair: LanguagePair,
+  signal: AbortSignal | undefined,
+): Promise<readonly TermWording[]> {
+  const terms: Parameters<typeof wordingsEverywhere>[0][number][] = [];
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const query = { file, ...pair, after, states: ['approved'] as const, limit: PAGE_TERMS };
+    const page: readonly ReportedTerm[] = await thread.page(query, { signal });
+    for (const { source_term, aliases, recommended_translation, scope, priority } of page) {
+      const names = { sourceTerm: source_term, recommendedTranslation: recommended_translation };
+      terms.push({ ...names, aliases, scope, priority });
+    }
+    after = page.length < PAGE_TERMS ? undefined : page.at(-1)?.term_id;
+  }
+  return wordingsEverywhere(terms);
 }
 
 /** MiB. A compiled Glossary of 50,000 terms takes about 60 of it; the memory of SQLite is not part of it. */
@@ -186,7 +255,7 @@ export function createGlossaryCheck({
   const check = async (): Promise<void> => {
     isChecking = true;
     try {
-      finding = await checkStructure(path);
+      finding = wasNeverMade(path) ? null : await checkStructure(path);
       checkedAt = clock.monotonic();
     } catch (error) {
       // A thread that could not do its work says nothing about the file.

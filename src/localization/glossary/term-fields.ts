@@ -1,4 +1,6 @@
 import type { BodyOf } from '../../contract/actions/body-of.ts';
+import { ControlBodySchema } from '../../contract/actions/control-body.ts';
+import { fieldErrorsOf } from '../../contract/problems/field-errors.ts';
 import { ServiceError, type FieldError } from '../../contract/problems/service-error.ts';
 import { foldText } from '../../domain/glossary/fold.ts';
 import { MATCH_KEY, MATCH_SUBSTRING } from '../../domain/glossary/scope.ts';
@@ -58,6 +60,20 @@ export function newTermFieldsOf(body: BodyOf<'translation-glossary-add'>): TermF
   const defaults = { aliases: [], allowedTranslations: [], category: '', priority: 0, scope: {} };
   // The contract requires the fields that have no default.
   return { ...defaults, ...termFieldsOf({ ...body, term_id: '' }) } as TermFields;
+}
+
+/**
+ * The fields of a new term that does not come from a request. It has no longer texts and lists than a request, so that the term can be
+ * changed later.
+ *
+ * @throws ServiceError `invalid_request` that names each field
+ */
+export function importedFieldsOf(body: BodyOf<'translation-glossary-add'>): TermFields {
+  const parsed = ControlBodySchema.safeParse(body);
+  if (parsed.success) return newTermFieldsOf(body);
+  throw new ServiceError('invalid_request', 'the term is not valid', {
+    errors: fieldErrorsOf(parsed.error, 'field'),
+  });
 }
 
 type Wording = readonly [pointer: string, text: string, mayBeBlank: boolean];

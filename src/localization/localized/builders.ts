@@ -37,7 +37,7 @@ export function createBuilders(options: {
       clock,
     };
     return {
-      openPatcher: () => createContainerPatcher(processes),
+      patcher: createContainerPatcher(processes),
       rewriter: createCatalogRewriter({
         ...processes,
         timeoutMs: catalogs.timeoutSeconds * 1000,

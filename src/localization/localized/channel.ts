@@ -35,7 +35,7 @@ export interface LocalizedChannel {
   readonly rollbacks: RollbackRecords;
   readonly patched: PatchedContainers;
   readonly freezer: Freezer;
-  /** @throws TaskError `rules_invalid` */
+  /** The caller closes patcher and rewriter. @throws TaskError `rules_invalid` */
   readonly openBuilders: () => Promise<Builders>;
   readonly texts: ChannelTexts;
   /** Whether the parse index or the translation tasks are being built, or a task for it waits. */
@@ -43,8 +43,7 @@ export interface LocalizedChannel {
 }
 
 export interface Builders {
-  /** Opens the patcher; the caller closes it. */
-  readonly openPatcher: () => ContainerPatcher;
+  readonly patcher: ContainerPatcher;
   readonly rewriter: CatalogRewriter;
   readonly concurrency: number;
 }

@@ -50,6 +50,22 @@ export const catalogsConfigurationSchema = z.strictObject({
 
 export type CatalogsConfiguration = z.output<typeof catalogsConfigurationSchema>;
 
+const textBoxSchema = z.strictObject({
+  files: globSchema.describe('Glob of the files, such as `Scenario/**`.'),
+  columns: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .describe('Columns of a line; East Asian wide characters take two, all others `fontWidth`.'),
+  lines: z.int().min(1).max(1000).describe('Lines of the box.'),
+  fontWidth: z
+    .number()
+    .min(0.1)
+    .max(2)
+    .default(1)
+    .describe('Columns of a narrow character in the font of the game, on average.'),
+});
+
 export const localizedConfigurationSchema = z.strictObject({
   minState: z
     .enum(PUBLISHABLE_STATES)
@@ -67,6 +83,13 @@ export const localizedConfigurationSchema = z.strictObject({
     .max(1000)
     .default([])
     .describe('Globs of files whose text stays official, although `include` names them.'),
+  boxes: z
+    .array(textBoxSchema)
+    .max(1000)
+    .default([])
+    .describe(
+      'The boxes in which the game shows texts, the first that names a file counts. The editor draws each target in its box. Without one it draws the limits of `parse.rules`, which alone block a target.',
+    ),
   minCoverage: z
     .number()
     .min(0)

@@ -3,17 +3,21 @@ import type { BodyOf } from '../../contract/actions/body-of.ts';
 import type { Caller } from '../../contract/actions/control-scopes.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import type { MemoryRecord } from '../../domain/memory/memory-record.ts';
+import type { MemoryRefusal } from '../../domain/memory/transitions.ts';
+import type { Result } from '../../domain/result.ts';
 import { unixSeconds, type Clock } from '../../platform/process/clock.ts';
 import { defineAction, type DefinedAction } from '../../engine/define-action.ts';
 import type { TaskResult } from '../../engine/tasks/task.ts';
 import { memoryActionError, refusalError } from './memory-failure.ts';
 import type { MemoryThread } from './memory-worker.ts';
+import type { ChangedRecord } from './store/memory-changes.ts';
 import { blockingFindings } from './target-check.ts';
 
 interface MemoryActionDependencies {
   readonly thread: MemoryThread;
   readonly engine: TaskEngine;
   readonly clock: Clock;
+  readonly createId: () => string;
 }
 
 /** The actions `translation-memory-confirm` and `translation-memory-resolve-conflict`. */
@@ -30,25 +34,50 @@ export function memoryActions(dependencies: MemoryActionDependencies): readonly 
 }
 
 async function confirmRecord(
-  { thread, clock }: MemoryActionDependencies,
+  { thread, clock, createId }: MemoryActionDependencies,
   body: BodyOf<'translation-memory-confirm'>,
   { tokenId }: Caller,
 ): Promise<TaskResult> {
-  const { record_id, reviewer, reason = null, translation_memory_path: path = null } = body;
+  const { record_id, reviewer, translation_memory_path: path = null, force = false, args = {} } = body;
+  const reason = (body.reason ?? '') === '' ? null : (body.reason ?? null);
+  const by = { path, record_id, reviewer, tokenId, reason, at: unixSeconds(clock) };
+  if (args.reject === true) {
+    requireDecision(body.reason, args.target);
+    return changedOf(await thread.reject({ ...by, isNamed: true }));
+  }
   const record = await thread.record({ path, recordId: record_id });
-  if (record !== null && record.state !== 'trusted') refuseBlocked(record);
-  const confirmed = await thread.confirm({
-    path,
-    record_id,
-    reviewer,
-    tokenId,
-    reason: reason === '' ? null : reason,
-    supersede_record_id: body.supersede_record_id ?? null,
-    force: body.force ?? false,
-    at: unixSeconds(clock),
-  });
-  if (!confirmed.ok) throw refusalError(confirmed.error);
-  return { ...confirmed.value };
+  const { target } = args;
+  const supersede_record_id = body.supersede_record_id ?? null;
+  if (record !== null && (record.state !== 'trusted' || target !== undefined))
+    refuseBlocked({ ...record, target_text: target ?? record.target_text });
+  if (target !== undefined) {
+    const revised_id = `tm_${createId()}`;
+    return changedOf(
+      await thread.revise({ ...by, target_text: target, revised_id, supersede_record_id, force }),
+    );
+  }
+  return changedOf(await thread.confirm({ ...by, supersede_record_id, force }));
+}
+
+function changedOf(changed: Result<ChangedRecord, MemoryRefusal>): TaskResult {
+  if (!changed.ok) throw refusalError(changed.error);
+  return { ...changed.value };
+}
+
+/** @throws ServiceError `invalid_request` */
+function requireDecision(reason: string | undefined, target: string | undefined): void {
+  const errors = [
+    ...((reason ?? '').trim() === ''
+      ? [{ pointer: '/reason', message: 'is required to reject a record' }]
+      : []),
+    ...(target === undefined
+      ? []
+      : [{ pointer: '/args', message: 'reject=true and target= exclude each other' }]),
+  ];
+  if (errors.length > 0)
+    throw new ServiceError('invalid_request', 'the rejection is not valid; "errors" names each field', {
+      errors,
+    });
 }
 
 async function resolveConflict(

@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import type { MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { checkStructureInThread } from '../../engine/database/structure-thread.ts';
+import { wasNeverMade } from '../../engine/database/work-file.ts';
 import { implementJob, type Job, type JobDefinition, type ArgumentsOf } from '../../engine/tasks/job.ts';
 import { TaskError, type TaskResult, type TaskContext } from '../../engine/tasks/task.ts';
 import { unavailableReason } from './memory-failure.ts';
 import { word } from '../../contract/actions/field-schemas.ts';
 import { formatChoice, formatNames } from '../../contract/formats/exchange-formats.ts';
 import { MEMORY_STATES } from '../../contract/schemas/vocabulary.ts';
-import { MEMORY_FORMATS } from '../../exchange/memory/memory-formats.ts';
 import {
   EXCHANGE_JOB,
   FILE_ARGUMENTS,
@@ -97,7 +98,7 @@ async function maintain(
   { thread, path, onChecked }: MemoryJobDependencies,
   signal: AbortSignal,
 ): Promise<TaskResult> {
-  const finding = await checkStructureInThread(path);
+  const finding = wasNeverMade(path) ? null : await checkStructureInThread(path);
   onChecked(finding);
   if (finding !== null) throw new TaskError('memory_damaged', unavailableReason(new Error(finding)));
   signal.throwIfAborted();
@@ -154,7 +155,8 @@ async function exportMemory(
   };
   return await exportFile(exchangeRoot, context, {
     kind: 'memory',
-    createWriter: (format) => MEMORY_FORMATS[format].createWriter(languages.source_language, version),
+    createWriter: async (format) =>
+      (await memoryFormats())[format].createWriter(languages.source_language, version),
     entries: () => entriesInPages<MemoryRecord, number>(context, 0, readPage),
     idOf: ({ record_id }) => record_id,
   });
@@ -173,7 +175,7 @@ async function importMemory(
   return await importFile(dependencies, context, {
     kind: 'memory',
     maxBytes: MAX_BYTES,
-    createReader: (format) => MEMORY_FORMATS[format].createReader(languages.source_language),
+    createReader: async (format) => (await memoryFormats())[format].createReader(languages.source_language),
     apply: async (units) => await importUnits(dependencies, units, languages, context),
   });
 }
@@ -270,4 +272,9 @@ function wantedPair(
     source_language: args.source_language ?? configured.source_language,
     target_language: args.target_language ?? configured.target_language,
   };
+}
+
+/** Spares the daemon the readers and writers of all formats until a file is exchanged. */
+async function memoryFormats(): Promise<typeof MEMORY_FORMATS> {
+  return (await import('../../exchange/memory/memory-formats.ts')).MEMORY_FORMATS;
 }

@@ -22,9 +22,11 @@ import {
   type RejectRequest,
   type ResolvedConflict,
   type ResolveRequest,
+  type ReviseRequest,
   confirmRecord,
   confirmRecords,
   rejectRecord,
+  reviseRecord,
   resolveConflict,
 } from './store/memory-changes.ts';
 import { type ImportBatch, type ImportOutcome, importRecords } from './store/memory-import.ts';
@@ -194,7 +196,19 @@ export class MemoryStore {
   }
 
   reject(request: RejectRequest): Result<ChangedRecord, MemoryRefusal> {
-    return this.#files.write(null, (memory) => rejectRecord(memory, request));
+    return this.#files.write(request.path ?? null, (memory) => rejectRecord(memory, request));
+  }
+
+  revise(request: InFile & ReviseRequest): Changing<ChangedRecord> {
+    const { path, record_id: id, supersede_record_id: named } = request;
+    return this.#files.write(path, (memory) => {
+      const revised = reviseRecord(memory, request);
+      this.#indexing.changed();
+      const superseded = [id, ...(named === null ? [] : [named])].filter(
+        (each) => findRecord(memory, each)?.state === 'superseded',
+      );
+      return { ...revised, event: eventOf(path, revised, superseded) };
+    });
   }
 
   resolve(request: InFile & ResolveRequest): Changing<ResolvedConflict> {

@@ -4,6 +4,7 @@ import type { LanguagePair } from '../../domain/memory/memory-record.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import { publishEvents, type Publisher } from '../../engine/events/events.ts';
+import { type EmptyAnswers, withoutThreadWhileEmpty } from '../../engine/database/empty-store.ts';
 import type { RecordsSuperseded } from '../text-events.ts';
 import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
@@ -54,7 +55,7 @@ export function createMemory(options: MemoryOptions): Memory {
   const main = join(dataDirectory, 'memory.db');
   const root = configuration().root ?? join(dataDirectory, 'memory');
   const { thread: owner = openMemoryThread(main, root) } = options;
-  const thread = publishEvents(owner.calls, options.events);
+  const thread = withoutThreadWhileEmpty(publishEvents(owner.calls, options.events), main, EMPTY_ANSWERS);
   const penaltyOf = (path: string | null): number => {
     const { penalties } = configuration();
     return path !== null && Object.hasOwn(penalties, path) ? (penalties[path] ?? 0) : 0;
@@ -95,6 +96,15 @@ export function createMemory(options: MemoryOptions): Memory {
     },
   };
 }
+
+const NO_RECORDS: MemoryCounts = {
+  counts: { candidate: 0, trusted: 0, superseded: 0, rejected: 0, conflict_groups: 0 },
+  pairs: [],
+};
+const EMPTY_ANSWERS: EmptyAnswers<MemoryStore> = {
+  summary: ({ path }) => (path === null ? NO_RECORDS : undefined),
+  damage: () => null,
+};
 
 /** MiB. The pages of the files are outside of this heap; batches and answers are in it. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 128 };

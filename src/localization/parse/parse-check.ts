@@ -3,7 +3,7 @@ import type { DoctorFinding } from '../../engine/check.ts';
 import type { KindHistory } from '../../engine/tasks/task-reads.ts';
 import { isCurrentIndex, type IndexStatus } from './index/index-status.ts';
 import type { RulesState } from './rules/load-rules.ts';
-import type { IndexReplacement } from './run/index-holder.ts';
+import type { IndexReplacement } from './run/index-replaced.ts';
 
 export interface ParseFacts {
   readonly rules: RulesState;

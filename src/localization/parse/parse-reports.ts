@@ -1,12 +1,14 @@
 import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import type { CallerOf } from '../../platform/threads/caller.ts';
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
-import type { ReadTranslations } from './index/read/unit-translations.ts';
+import type { ReadBoxes, ReadTranslations } from './index/read/unit-translations.ts';
 import type { Task } from '../../engine/tasks/task.ts';
 import { parseReportError } from './parse-task.ts';
 import type { ParseStore } from './run/index-worker.ts';
 import type { TextUnitsBody, TextUnitsPage } from './index/read/text-units.ts';
 import type { UnitQuery } from './index/read/unit-filter.ts';
+import { isSearch, searchUnits, type EndPage, type SearchTargets } from './search-units.ts';
+import { ServiceError } from '../../contract/problems/service-error.ts';
 
 /**
  * Most bytes of the translations of one page, as JSON. The sources have at most 4 MiB, and the server reads 8 MiB of a report;
@@ -14,17 +16,25 @@ import type { UnitQuery } from './index/read/unit-filter.ts';
  */
 const TRANSLATION_BYTES = 3.25 * 1024 * 1024;
 
+/** The translations of the shown units, and what a search asks about them. */
+export interface ShownTranslations {
+  readonly read: ReadTranslations;
+  readonly search: SearchTargets;
+}
+
 /**
- * Adds the translations to a page of units. The page ends earlier where they are long. When they cannot be read, the page says
- * why and has the sources alone.
+ * Adds the translations to a page of units, and the boxes of the game that show them. The page ends earlier where they are long.
+ * When they cannot be read, the page says why and has the sources alone.
  *
+ * @param endAfter ends a page that has fewer units
  * @throws the signal's reason
  */
 export async function addTranslations(
   page: TextUnitsPage,
   query: UnitQuery,
-  read: ReadTranslations,
+  { read, readBoxes }: { readonly read: ReadTranslations; readonly readBoxes: ReadBoxes },
   signal: AbortSignal,
+  endAfter: EndPage = (items) => ({ items, next: page.offset + items }),
 ): Promise<TextUnitsBody> {
   const found = await read(
     {
@@ -39,6 +49,7 @@ export async function addTranslations(
     },
     signal,
   );
+  const boxOf = await readBoxes();
   if ('unavailable' in found) {
     return {
       ...page,
@@ -50,16 +61,18 @@ export async function addTranslations(
         tasks_built: false,
       },
       history: null,
-      items: page.items.map((unit) => ({ ...unit, translation: null })),
+      items: page.items.map((unit) => ({ ...unit, box: boxOf(unit), translation: null })),
     };
   }
   const items = found.items.flatMap((translation, at) => {
     const unit = page.items[at];
-    return unit === undefined ? [] : [{ ...unit, translation }];
+    return unit === undefined ? [] : [{ ...unit, box: boxOf(unit), translation }];
   });
+  const isShorter = items.length < page.items.length;
+  const end = isShorter ? endAfter(items.length) : { items: items.length, next: page.next_offset };
   return {
     ...page,
-    next_offset: items.length < page.items.length ? page.offset + items.length : page.next_offset,
+    next_offset: end.next,
     translations: {
       available: true,
       reason: null,
@@ -68,7 +81,7 @@ export async function addTranslations(
       tasks_built: found.isBuilt,
     },
     history: found.history,
-    items,
+    items: items.slice(0, end.items),
   };
 }
 
@@ -86,18 +99,23 @@ function selectsOneUnit(
 export function parseReports({
   thread,
   lastRun,
-  readTranslations,
+  translations,
+  readBoxes,
+  now,
 }: {
   readonly thread: CallerOf<ParseStore>;
   readonly lastRun: () => Task | null;
-  readonly readTranslations: ReadTranslations;
+  readonly translations: ShownTranslations;
+  readonly readBoxes: ReadBoxes;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
 }): readonly DefinedReport[] {
   const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
       return await answer;
     } catch (error) {
       signal.throwIfAborted();
-      throw parseReportError(error);
+      throw error instanceof ServiceError ? error : parseReportError(error);
     }
   };
   return [
@@ -108,8 +126,13 @@ export function parseReports({
       return { ...index, replaced, last_run: runOf(lastRun()) };
     }),
     defineReport('parse.text_units', async (query, signal) => {
-      const page = await guarded(thread.textUnits(query, { signal }), signal);
-      return await addTranslations(page, query, readTranslations, signal);
+      if (!isSearch(query)) {
+        const page = await guarded(thread.textUnits(query, { signal }), signal);
+        return await addTranslations(page, query, { ...translations, readBoxes }, signal);
+      }
+      const options = { thread, targets: translations.search, now };
+      const { endAfter, ...page } = await guarded(searchUnits(options, query, signal), signal);
+      return await addTranslations(page, query, { ...translations, readBoxes }, signal, endAfter);
     }),
     defineReport(
       'parse.errors',

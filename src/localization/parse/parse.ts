@@ -12,15 +12,15 @@ import { type Job, callOf } from '../../engine/tasks/job.ts';
 import type { TaskEngine } from '../../engine/tasks/task-engine.ts';
 import type { Task } from '../../engine/tasks/task.ts';
 import { type IndexStatus, isCurrentIndex } from './index/index-status.ts';
-import type { ReadTranslations } from './index/read/unit-translations.ts';
+import type { ReadBoxes } from './index/read/unit-translations.ts';
 import type { ContainersAfter, ContainersQuery } from './index/read/containers-after.ts';
 import type { UnitsAfter, UnitsAfterQuery } from './index/read/units-after.ts';
 import { parseFinding } from './parse-check.ts';
 import { PARSE_FULL_JOB, PARSE_JOB } from './parse-jobs.ts';
-import { parseReports } from './parse-reports.ts';
+import { parseReports, type ShownTranslations } from './parse-reports.ts';
 import type { ParseConfiguration } from './rules/parse-config.ts';
 import { createRulesState, loadRules, rulesDigest, RulesError } from './rules/load-rules.ts';
-import { isIndexReplaced } from './run/index-holder.ts';
+import { isIndexReplaced } from './run/index-replaced.ts';
 import type { ParseThreadData, ParseThreadStatus, ParseStore } from './run/index-worker.ts';
 
 type ParseThread = CallerOf<ParseStore>;
@@ -35,8 +35,8 @@ export interface IndexedTexts {
 
 export interface Parse extends IndexedTexts {
   readonly jobs: readonly Job[];
-  /** The reports about the index. @param readTranslations gives the translations of the shown units */
-  reports(readTranslations: ReadTranslations): readonly DefinedReport[];
+  /** The reports about the index, with the translations of its units and their boxes. */
+  reports(translations: ShownTranslations, readBoxes: ReadBoxes): readonly DefinedReport[];
   readonly check: DoctorCheck;
   latestStatus(): IndexStatus | null;
   /** Whether the index is that of a release, with the current rules and by this parser. */
@@ -99,7 +99,8 @@ export function openParse(options: {
   const rulesState = createRulesState(configuration);
   return {
     jobs,
-    reports: (readTranslations) => parseReports({ thread, lastRun, readTranslations }),
+    reports: (translations, readBoxes) =>
+      parseReports({ thread, lastRun, translations, readBoxes, now: () => options.clock.monotonic() }),
     check: {
       id: 'parse',
       run: async (_signal, trigger) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JobDefinition } from '../../engine/tasks/job.ts';
 import { REVIEW_JOBS } from './review/review-jobs.ts';
+import { TERM_MINE_JOB } from './terms/term-job.ts';
 import { WORKER_RUN_JOB } from './worker/worker-job.ts';
 
 /** Builds the tasks of the indexed release. */
@@ -61,5 +62,6 @@ export const TRANSLATION_JOBS = [
   PROPAGATE_JOB,
   REQUALIFY_JOB,
   WORKER_RUN_JOB,
+  TERM_MINE_JOB,
   ...REVIEW_JOBS,
 ] as const;

@@ -2,7 +2,7 @@ import type { ReportBodyOf } from '../../contract/reports/reports.ts';
 import { UNIT_STATES, isBelow, noUnits, type UnitCounts } from '../../domain/translation/unit-state.ts';
 import { createFileTest, fileLists, type GlobLists } from '../../platform/config/glob-filter.ts';
 import { defineReport, type DefinedReport } from '../../engine/define-report.ts';
-import { translationServiceError } from './work/translation-failure.ts';
+import { answerOf } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 import { expectedOutcomes } from '../../domain/translation/expected-outcomes.ts';
 import {
@@ -28,7 +28,7 @@ export interface ReportOptions {
 /** What the reports show of the localized channel. */
 export interface ReportedChannel {
   /** The part about localized releases. */
-  readonly localizedStatus: () => Omit<StatusBody, 'coverage' | 'publish_blockers'>;
+  readonly localizedStatus: () => Omit<StatusBody, 'coverage' | 'machine_translation' | 'publish_blockers'>;
   /** The blockers of every publication, whatever the units are. */
   readonly publishBlockers: () => Readonly<StatusBody['publish_blockers']>;
 }
@@ -36,37 +36,31 @@ export interface ReportedChannel {
 /** The reports `translation.tasks`, `translation.handoff` and `translation.status`. */
 export function translationReports(
   thread: TranslationThread,
+  machineTranslation: () => StatusBody['machine_translation'],
   { openConflicts, officialReleaseId, publishPolicy }: ReportOptions,
   { localizedStatus, publishBlockers }: ReportedChannel,
 ): readonly DefinedReport[] {
-  const guarded = async <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> => {
-    try {
-      return await answer;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw translationServiceError(error);
-    }
-  };
   return [
     defineReport(
       'translation.tasks',
-      async (query, signal) => await guarded(thread.tasks(query, { signal }), signal),
+      async (query, signal) => await answerOf(thread.tasks(query, { signal }), signal),
     ),
     defineReport('translation.handoff', async (_query, signal) => {
       const files = fileLists(publishPolicy());
-      const handoff = await guarded(thread.handoff(files, { signal }), signal);
+      const handoff = await answerOf(thread.handoff(files, { signal }), signal);
       const releases = markExcluded(handoff.releases, files);
       return { ...handoff, releases, open_conflicts: await openConflicts(signal) };
     }),
     defineReport('translation.status', async (_query, signal) => {
       const policy = publishPolicy();
-      const status = await guarded(thread.status(fileLists(policy), { signal }), signal);
+      const status = await answerOf(thread.status(fileLists(policy), { signal }), signal);
       const { coverage, publish_blockers: ofUnits } = coverageOf(status, officialReleaseId(), policy);
       const localized = localizedStatus();
       // Nobody translates the texts of a copied channel here.
       const isCopied = typeof localized.mirrored_from === 'string';
       const blockers = [...publishBlockers(), ...(isCopied ? [] : ofUnits)];
-      return { ...localized, coverage, publish_blockers: blockers };
+      const machine = machineTranslation();
+      return { ...localized, coverage, machine_translation: machine, publish_blockers: blockers };
     }),
   ];
 }

@@ -5,14 +5,16 @@ import { fileLists } from '../../platform/config/glob-filter.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { SecretMask } from '../../platform/logging/secret-mask.ts';
+import type { CallerOf } from '../../platform/threads/caller.ts';
 import { openThread, type Thread } from '../../platform/threads/thread.ts';
 import { publishEvents, type Events } from '../../engine/events/events.ts';
 import type { DefinedAction } from '../../engine/define-action.ts';
 import type { DefinedReport } from '../../engine/define-report.ts';
+import type { TermDrafts } from '../glossary/term-drafts.ts';
 import type { GlossaryPort } from '../glossary/glossary.ts';
 import type { TranslationMemory } from '../memory/translation-memory.ts';
 import type { TextEvent } from '../text-events.ts';
-import type { ReadTranslations } from '../parse/index/read/unit-translations.ts';
+import type { ShownTranslations } from '../parse/parse-reports.ts';
 import type { Parse } from '../parse/parse.ts';
 import type { DoctorCheck } from '../../engine/check.ts';
 import type { Job } from '../../engine/tasks/job.ts';
@@ -31,9 +33,11 @@ import { createReview } from './review/review.ts';
 import type { TranslationConfiguration } from './translation-config.ts';
 import { updateAction } from './update-action.ts';
 import { createProviderAccess } from './worker/provider-access.ts';
+import { termMining } from './terms/mine-release.ts';
 import { createWorker } from './worker/worker.ts';
 import type { TranslationStore, TranslationStoreData } from './work/translation-worker.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
+import { answerOf } from './work/translation-failure.ts';
 
 interface TranslationOptions extends ReportOptions {
   readonly dataDirectory: string;
@@ -43,6 +47,7 @@ interface TranslationOptions extends ReportOptions {
   readonly exchangeRoot: () => string;
   readonly memory: TranslationMemory;
   readonly glossary: GlossaryPort;
+  readonly terms: TermDrafts;
   /** Targets, terms and records that change. */
   readonly events: Events<TextEvent>;
   readonly languages: () => LanguagePair;
@@ -68,8 +73,8 @@ export interface Translation {
   readStatus(): Promise<WorkStatus>;
   /** Opens the database, and queues `task-build` when the tasks are not those of the index. Called after the index was read. */
   catchUp(): Promise<void>;
-  /** Reads the translations of the units of a page. */
-  readonly readTranslations: ReadTranslations;
+  /** The translations of the units that the parse index shows. */
+  readonly shown: ShownTranslations;
   /** The work as localized releases use it. */
   readonly publishing: Publishing;
   /** Ends the thread. */
@@ -108,9 +113,20 @@ export function createTranslation(options: TranslationOptions): Translation {
     onBuilt: refresh,
   });
   const worker = createWorker(shared);
+  const machineTranslation = () => {
+    const { sourceLanguage: source_language, targetLanguage: target_language } = configuration();
+    return { source_language, target_language, providers: providers.states() };
+  };
   return {
-    jobs: [...review.jobs, ...worker.jobs, taskBuild.job, repetitions.job, requalification.job],
-    reports: (channel) => translationReports(thread, options, channel),
+    jobs: [
+      ...review.jobs,
+      ...worker.jobs,
+      termMining(shared),
+      taskBuild.job,
+      repetitions.job,
+      requalification.job,
+    ],
+    reports: (channel) => translationReports(thread, machineTranslation, options, channel),
     actions: [...worker.actions, updateAction(shared), ...review.actions],
     checks: [
       ...translationChecks({
@@ -139,12 +155,26 @@ export function createTranslation(options: TranslationOptions): Translation {
         logger.error({ err: error }, 'translation.db cannot be used; translations are not available');
       }
     },
-    readTranslations: async (request, signal) =>
-      await readTranslations(thread, configuration().sourceLanguage, request, signal),
+    shown: shownTranslations(thread, () => configuration().sourceLanguage),
     publishing: createPublishing({ ...shared, unitsAfter }),
     close: async () => {
       await owner.calls.close().catch(() => undefined);
       await owner.close();
+    },
+  };
+}
+
+function shownTranslations(
+  thread: CallerOf<TranslationStore>,
+  sourceLanguage: () => string,
+): ShownTranslations {
+  return {
+    read: async (request, signal) => await readTranslations(thread, sourceLanguage(), request, signal),
+    search: {
+      places: async (request, signal) => await answerOf(thread.targetPlaces(request, { signal }), signal),
+      match: async (request, signal) => await answerOf(thread.matchTargets(request, { signal }), signal),
+      inconsistent: async (request, signal) =>
+        await answerOf(thread.inconsistentUnits(request, { signal }), signal),
     },
   };
 }

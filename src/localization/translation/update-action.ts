@@ -10,10 +10,17 @@ import {
   authorKindOf,
   type ExaminedUpdate,
   type TaskUpdate,
+  type UndoRequest,
   type UpdateDone,
   type UpdateResult,
 } from './work/store/task-update.ts';
-import { parseArguments, parseOverride, parseResults, withoutTexts } from './work/update/named-units.ts';
+import {
+  parseArguments,
+  parseOverride,
+  parseResults,
+  parseUndo,
+  withoutTexts,
+} from './work/update/named-units.ts';
 import { requireAccepted, translationServiceError } from './work/translation-failure.ts';
 import type { TranslationThread } from './work/translation-worker.ts';
 import { UNDO_PROVIDER } from '../../contract/actions/provider-names.ts';
@@ -54,14 +61,43 @@ export function updateAction(options: UpdateActionOptions): DefinedAction {
   });
 }
 
+/** The update that takes targets back, and what the result says about them: each unit gets the text that it had before, unless someone changes it meanwhile. */
+async function undoOf(
+  thread: TranslationThread,
+  update: TaskUpdate & { readonly undo: UndoRequest },
+): Promise<{ readonly wanted: TaskUpdate; readonly undone: TaskResult }> {
+  const { targets, claimed, next } = await thread.undoTargets(update);
+  const wanted: TaskUpdate = {
+    ...update,
+    provider: UNDO_PROVIDER,
+    providerRunId: null,
+    status: targets.length === 0 ? null : 'in_progress',
+    results: targets.map(({ unitId, sourceText, sourceDigest, text }) => ({
+      unitId,
+      sourceText,
+      sourceDigest,
+      text,
+      pointer: '/args',
+      findings: [],
+      qaIdentity: null,
+      judgedBy: null,
+    })),
+    expect: targets.map(({ unitId, revision }) => ({ unitId, revision, pointer: '/args' })),
+  };
+  return { wanted, undone: { undo_next: next, undo_claimed: claimed } };
+}
+
 interface JudgedUpdate {
   readonly update: TaskUpdate;
   /** One for each result of the update. */
   readonly sources: readonly SourceUnit[];
 }
 
-async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Promise<TaskResult> {
+async function runUpdate(options: UpdateActionOptions, given: TaskUpdate): Promise<TaskResult> {
   const { thread } = options;
+  const { undo } = given;
+  const { wanted, undone } =
+    undo === undefined ? { wanted: given, undone: {} } : await undoOf(thread, { ...given, undo });
   const examined = requireAccepted(await thread.examineUpdate(wanted));
   const { update, sources } = await judgeUpdate(options, wanted, examined);
   const done = requireAccepted(await thread.applyUpdate(update));
@@ -72,6 +108,7 @@ async function runUpdate(options: UpdateActionOptions, wanted: TaskUpdate): Prom
     written: done.written.length,
     repeated: done.repeated,
     units: writtenUnits(update, done),
+    ...undone,
     ...(done.appliedTo.length === 0 ? {} : { applied_to: done.appliedTo }),
     ...(isKnown ? {} : { memory: 'unavailable' }),
   };
@@ -204,14 +241,10 @@ type Body = BodyOf<'translation-task-update'>;
 function parseTaskUpdate(body: Body, tokenId: string | null, now: number): TaskUpdate {
   const errors: FieldError[] = [];
   const results = parseResults(body.translation_results ?? [], errors);
-  const named = parseArguments(body.args ?? [], errors);
+  const { fields, taken } = parseUndo(body, errors);
+  const named = parseArguments(body.args ?? [], errors, taken);
   const override = parseOverride(body.glossary_override, now, errors);
-  if (named.waive.length > 0) {
-    for (const field of ['reviewer', 'reason'] as const) {
-      if ((body[field] ?? '').trim() === '')
-        errors.push({ pointer: `/${field}`, message: 'is required to waive a finding' });
-    }
-  }
+  if (named.waive.length > 0) requireReason(body, errors);
   if (body.lease_seconds !== undefined && (body.worker_id ?? '') === '') {
     errors.push({
       pointer: '/worker_id',
@@ -239,8 +272,16 @@ function parseTaskUpdate(body: Body, tokenId: string | null, now: number): TaskU
     reason: body.reason ?? null,
     force: body.force ?? false,
     tokenId,
+    ...fields,
     ...named,
   };
+}
+
+function requireReason(body: Body, errors: FieldError[]): void {
+  for (const field of ['reviewer', 'reason'] as const) {
+    if ((body[field] ?? '').trim() === '')
+      errors.push({ pointer: `/${field}`, message: 'is required to waive a finding' });
+  }
 }
 
 /** The fields of an update that have no effect: a claim needs units. */

@@ -420,7 +420,7 @@ function withSize(zip: Buffer, name: string, size: number): Buffer {
   return changed;
 }
 
-const COUNT = campaignSize(2_000, 40_000);
+const COUNT = campaignSize(500, 40_000);
 const HOSTILE = [
   '&a;',
   '<c t="s">',

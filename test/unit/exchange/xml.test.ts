@@ -3,6 +3,7 @@ import { Script } from 'node:vm';
 import * as fc from 'fast-check';
 import { SaxesParser } from 'saxes';
 import { describe, expect, it, vi } from 'vitest';
+import { isXmlText } from '../../../src/domain/text/xml-characters.ts';
 import { ExchangeFileError } from '../../../src/contract/formats/exchange-file-error.ts';
 import {
   createXmlReader,
@@ -13,7 +14,6 @@ import {
 import {
   emptyElement,
   escapeXmlText,
-  isXmlText,
   startTag,
   textElement,
   xmlParts,

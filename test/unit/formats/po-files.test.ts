@@ -77,6 +77,23 @@ describe('readPo', () => {
     expect(keys.at(-1)).toMatch(/^長{200}…[0-9a-f]{16}$/);
   });
 
+  it('reads escaped bytes as UTF-8, and leaves others as they are written', () => {
+    const file = String.raw`msgid "a"
+msgstr "\303\251\xE5\x85\x88\303é\q"
+
+msgid "b"
+msgstr "\303\251\x41\"b\""
+
+msgid "c"
+msgstr "Caf\351\n\"\303\251\""
+`;
+    expect([...textsOf(file).values()]).toEqual([
+      String.raw`\303\251\xE5\x85\x88\303éq`,
+      'éA"b"',
+      String.raw`Caf\351` + '\n"é"',
+    ]);
+  });
+
   it.each([
     ['msgid "a', {}, 'po_invalid'],
     ['msgid "a" b\nmsgstr ""', {}, 'po_invalid'],

@@ -465,23 +465,67 @@ describe('the objects of Unity', () => {
       const read = (text: string) => () => readTypeTreeFile(text, 8);
       const entry = { classId: 1, nodes };
       const deep = Array.from({ length: 10 }, (_, level) => ({ m_Level: level, m_Type: 'A', m_Name: 'a' }));
+      const neither = 'it is neither a class with a list of nodes nor typeTrees, the list of type trees';
       for (const [content, problem] of [
-        ['{', /is not JSON/],
-        [{}, /typeTrees/],
-        [{ typeTrees: [{ nodes }] }, /exactly one of classId, scriptHash and className/],
-        [{ typeTrees: [{ ...entry, className: 'A' }] }, /exactly one of/],
-        [{ typeTrees: [{ scriptHash: 'xyz', nodes }] }, /typeTrees\.0\.scriptHash/],
-        [{ typeTrees: [{ ...entry, other: 1 }] }, /other/],
-        [{ typeTrees: [entry, entry] }, /typeTrees\.1 is a second tree/],
-        [{ typeTrees: [{ classId: 1, nodes: nodes.slice(1) }] }, /node 0 of level 1 has no parent/],
-        [{ typeTrees: [{ classId: 1, nodes: deep }] }, /deeper than 8 levels/],
-        [{ Dialog: deep }, /deeper than 8 levels/],
-        [{ Dialog: [] }, /typeTrees/],
+        [{}, 'typeTrees: it is not a list'],
+        [
+          { typeTrees: [{ nodes }] },
+          'typeTrees.0: exactly one of classId, scriptHash and className is required',
+        ],
+        [
+          { typeTrees: [{ ...entry, className: 'A' }] },
+          'typeTrees.0: exactly one of classId, scriptHash and className is required',
+        ],
+        [
+          { typeTrees: [{ scriptHash: 'xyz', nodes }] },
+          'typeTrees.0.scriptHash: it is not 32 hexadecimal digits',
+        ],
+        [{ typeTrees: [{ className: '', nodes }] }, 'typeTrees.0.className: it must not be empty'],
+        [{ typeTrees: [{ className: 1, nodes }] }, 'typeTrees.0.className: it is not a string'],
+        [{ typeTrees: [{ classId: '1', nodes }] }, 'typeTrees.0.classId: it is not an integer'],
+        [{ typeTrees: [{ ...entry, other: 1 }] }, 'typeTrees.0.other: there is no such field'],
+        [{ typeTrees: [entry], Dialog: nodes }, 'Dialog: there is no such field'],
+        [{ type_trees: [entry] }, `type_trees: ${neither}`],
+        [{ typeTree: [] }, `typeTree: ${neither}`],
+        [{ version: 1 }, `version: ${neither}`],
+        [{ Core: { Dialog: [] } }, 'Core.Dialog: it is not a list of nodes'],
+        [{ Core: {} }, 'Core: the assembly has no class'],
+        [{ '': nodes }, 'the name of a class: it must not be empty'],
+        [{ Core: { '': nodes } }, 'the name of a class: it must not be empty'],
+        [{ '': { Dialog: nodes } }, 'the name of an assembly: it must not be empty'],
+        [
+          { Dialog: nodes, Core: { Dialog: nodes } },
+          'Dialog: it is a class beside an assembly; a file has only one of both',
+        ],
+        [{ Core: { Dialog: [{ m_Level: 0, m_Type: 'A' }] } }, 'Core.Dialog.0.m_Name: it is not a string'],
+        [{ Dialog: [{ ...nodes[0], m_ByteSize: 0.5 }] }, 'Dialog.0.m_ByteSize: it is not an integer'],
+        [
+          { Dialog: [nodes[0], { ...nodes[1], m_Level: -1 }] },
+          'Dialog.1.m_Level: it is not an integer from 0',
+        ],
       ] as const) {
-        const text = typeof content === 'string' ? content : JSON.stringify(content);
-        expect(read(text)).toThrow(expect.objectContaining({ code: 'schema_invalid' }));
-        expect(read(text)).toThrow(problem);
+        const message = `the type tree file is wrong: ${problem}`;
+        expect(read(JSON.stringify(content))).toThrow(
+          expect.objectContaining({ code: 'schema_invalid', message }),
+        );
       }
+      for (const [content, message] of [
+        [{ typeTrees: [entry, entry] }, 'typeTrees.1 is a second tree for number 1'],
+        [
+          { typeTrees: [{ classId: 1, nodes: nodes.slice(1) }] },
+          'typeTrees.0: type tree node 0 of level 1 has no parent',
+        ],
+        [
+          { typeTrees: [{ classId: 1, nodes: deep }] },
+          'typeTrees.0: type tree node 9 is deeper than 8 levels',
+        ],
+        [{ Dialog: deep }, 'typeTrees.0: type tree node 9 is deeper than 8 levels'],
+      ] as const) {
+        expect(read(JSON.stringify(content))).toThrow(
+          expect.objectContaining({ code: 'schema_invalid', message }),
+        );
+      }
+      expect(read('{')).toThrow('the type tree file is not JSON: ');
     });
   });
 

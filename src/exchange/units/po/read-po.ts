@@ -6,7 +6,7 @@ import type { JsonObject } from '../../json-values.ts';
 import { readUnit } from '../read-unit.ts';
 import type { ReadResult, UnitLanguages, UnitReader } from '../unit-record.ts';
 import { OWN_COMMENT } from './po-names.ts';
-import { unescapedPo } from './po-text.ts';
+import { unescapedPo } from '../../../formats/po/po-literal.ts';
 
 /** A text in full, each of its bytes as an escape, or the values of a unit in a comment. */
 const MAX_LINE_CHARACTERS = 4 * 6 * MAX_TEXT_CHARACTERS;
@@ -178,7 +178,7 @@ class PoCatalog {
     if (end === -1 || quoted.slice(end + 1).trim() !== '') {
       return this.#refuse('syntax_invalid', 'a string is not closed, or continues after its quote');
     }
-    const part = unescapedPo(quoted.slice(1, end));
+    const part = unescapedPo(quoted.slice(1, end), false);
     if (part === null) return this.#refuse('encoding_invalid', 'the bytes of an escape are not valid UTF-8');
     const text = (this.#message.texts.get(field) ?? '') + part;
     this.#limit(text.length, MAX_TEXT_CHARACTERS, 'a text');

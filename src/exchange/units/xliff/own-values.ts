@@ -1,5 +1,5 @@
 import { ExchangeFileError } from '../../../contract/formats/exchange-file-error.ts';
-import { isXmlText } from '../../xml/xml-text.ts';
+import { isXmlText } from '../../../domain/text/xml-characters.ts';
 import type { UnitRecord } from '../unit-record.ts';
 import { JSON_MARK, OWN, OWN_PREFIX } from './xliff-names.ts';
 

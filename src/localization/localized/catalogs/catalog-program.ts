@@ -4,7 +4,7 @@ import type { IsolatedProgram } from '../../../platform/isolation/isolated-messa
 import { FormatError } from '../../../formats/format-error.ts';
 import { PatchError, type PatchErrorCode } from '../../../formats/patch/patch-error.ts';
 import { compileRules } from '../../parse/rules/compile-rules.ts';
-import { listedFiles } from './release-files.ts';
+import { listedFiles, type PatchedReleaseFile } from './release-files.ts';
 import type { ParseErrorCode } from '../../../contract/reports/parse-error-codes.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
 import type { CatalogsConfiguration } from '../localized-config.ts';
@@ -23,7 +23,10 @@ export interface RewriteSetup {
 }
 
 export interface RewriteTask {
+  /** A list of the official files. */
   readonly listPath: string;
+  /** Sorted by destination. */
+  readonly changed: readonly PatchedReleaseFile[];
   readonly outputDirectory: string;
   readonly known: {
     readonly state: SearchState;
@@ -81,7 +84,14 @@ export const catalogProgram: IsolatedProgram<RewriteSetup, RewriteTask, never, R
         known === null
           ? null
           : { state: known.state, files: known.listPath === null ? null : listedFiles(known.listPath) };
-      const job = { passwords, plugins, isIgnored, ...task, known: before, files: listedFiles(listPath) };
+      const job = {
+        passwords,
+        plugins,
+        isIgnored,
+        ...task,
+        known: before,
+        files: listedFiles(listPath, task.changed),
+      };
       return { kind: 'rewritten', ...(await rewriteCatalogs(job)) };
     } catch (error) {
       return failureOf(error);

@@ -8,6 +8,8 @@ import { compareDestinations } from '../../../domain/release/destination.ts';
 
 interface FoundCatalog {
   readonly place: PartPlace;
+  /** Where the official file is that it is, or that has it. */
+  readonly official: string;
   /** The names of changed files that occur in it, and others that were searched for. */
   readonly names: ReadonlySet<string>;
 }
@@ -15,7 +17,7 @@ interface FoundCatalog {
 /** The result of searches in a release. It holds for every file that stays the same. */
 export interface SearchState {
   readonly paths: readonly string[];
-  readonly found: readonly { readonly place: PartPlace; readonly names: readonly string[] }[];
+  readonly found: readonly (Omit<FoundCatalog, 'names'> & { readonly names: readonly string[] })[];
   readonly sameNames: readonly (readonly [string, readonly PartPlace[]])[];
 }
 
@@ -34,7 +36,7 @@ export class FoundCatalogs {
     const { paths, found, sameNames } = known;
     this.#filter = filter;
     this.#searched = new Set(paths);
-    this.#byPath = new Map(found.map(({ place, names }) => [place.path, { place, names: new Set(names) }]));
+    this.#byPath = new Map(found.map((each) => [each.place.path, { ...each, names: new Set(each.names) }]));
     this.#sameNames = new Map(sameNames.map(([name, places]) => [name, [...places]]));
   }
 
@@ -106,14 +108,14 @@ export class FoundCatalogs {
         // What nobody can look into can name all of them.
         const found = isClosed === true ? names : search.find(bytes);
         const isBeside = beside.has(sidecarStem(place.path) ?? place.path);
-        if (found.size > 0 || isBeside) this.#note(place, found);
+        if (found.size > 0 || isBeside) this.#note(place, file.official, found);
       }
     }
   }
 
   /** For a later search in the same official files; `null` when it would be too large. */
   state(): SearchState | null {
-    const found = Array.from(this.#byPath.values(), ({ place, names }) => ({ place, names: [...names] }));
+    const found = Array.from(this.#byPath.values(), (each) => ({ ...each, names: [...each.names] }));
     const sameNames = [...this.#sameNames];
     const kept =
       this.#searched.size +
@@ -122,8 +124,8 @@ export class FoundCatalogs {
     return kept > MOST_KEPT ? null : { paths: [...this.#searched], found, sameNames };
   }
 
-  #note(place: PartPlace, names: ReadonlySet<string>): void {
-    const known = this.#byPath.get(place.path) ?? { place, names: new Set<string>() };
+  #note(place: PartPlace, official: string, names: ReadonlySet<string>): void {
+    const known = this.#byPath.get(place.path) ?? { place, official, names: new Set<string>() };
     for (const name of names) known.names.add(name);
     this.#byPath.set(place.path, known);
   }

@@ -9,6 +9,11 @@ export interface ReleaseFile {
   readonly patched: string | null;
 }
 
+/** A file whose patched form differs from the official one. */
+export interface PatchedReleaseFile extends ReleaseFile {
+  readonly patched: string;
+}
+
 export interface PartPlace {
   /** The destination; each file in an archive follows it behind `!/`. */
   readonly path: string;
@@ -28,21 +33,26 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-export function listLine({ destination, official, patched }: ReleaseFile): string {
-  return `${JSON.stringify([destination, official, patched])}\n`;
+export function listLine(destination: string, official: string): string {
+  return `${JSON.stringify([destination, official])}\n`;
 }
 
 /**
  * The files in a list, which is read again each time, so that only one chunk of it is in memory.
  *
  * @param path of a file with a {@link listLine} for each
+ * @param changed the patched files
  */
-export function listedFiles(path: string): Iterable<ReleaseFile> {
+export function listedFiles(
+  path: string,
+  changed: readonly PatchedReleaseFile[] = [],
+): Iterable<ReleaseFile> {
+  const patched = new Map(changed.map((file) => [file.destination, file.patched]));
   return {
     *[Symbol.iterator]() {
       for (const line of linesOf(path)) {
-        const [destination, official, patched] = JSON.parse(line) as [string, string, string | null];
-        yield { destination, official, patched };
+        const [destination, official] = JSON.parse(line) as [string, string];
+        yield { destination, official, patched: patched.get(destination) ?? null };
       }
     },
   };

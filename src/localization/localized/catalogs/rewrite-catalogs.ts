@@ -9,7 +9,12 @@ import { ChangeSet, usePart, partFigures } from './change-set.ts';
 import { FoundCatalogs, type SearchState } from './found-catalogs.ts';
 import type { Passwords } from './part-reader.ts';
 import { bufferOf } from '../../../platform/buffer-of.ts';
-import { openReleaseFile, type PartPlace, type ReleaseFile } from './release-files.ts';
+import {
+  openReleaseFile,
+  type PartPlace,
+  type PatchedReleaseFile,
+  type ReleaseFile,
+} from './release-files.ts';
 import {
   checkCatalog,
   checkIgnored,
@@ -23,8 +28,10 @@ import { sidecarStem, stemsOf } from './sidecars.ts';
 import { createWriteStream, rmSync } from '../../../platform/files/file-changes.ts';
 
 interface RewriteJob {
-  /** All files of the release, in its order; read several times. */
+  /** All files of the release, in its order; read several times, and not at all when nothing is to be searched. */
   readonly files: Iterable<ReleaseFile>;
+  /** Those that are patched. */
+  readonly changed: readonly PatchedReleaseFile[];
   readonly plugins: readonly CatalogPlugin[];
   readonly isIgnored: (path: string) => boolean;
   readonly passwords: Passwords;
@@ -72,6 +79,8 @@ class Rewrite {
   readonly #found: FoundCatalogs;
   /** The catalogs that stay as they are. */
   readonly #kept: ReadonlySet<string>;
+  /** Those that are patched, and those that have catalogs, by destination. */
+  readonly #files: Map<string, ReleaseFile>;
   readonly #contents = new Map<string, NewContent>();
   readonly #unchanged = new Map<string, FileChange>();
   /** The names of the new files, by destination. */
@@ -81,6 +90,7 @@ class Rewrite {
   constructor(job: RewriteJob) {
     const { files, known, plugins, passwords } = job;
     this.#job = job;
+    this.#files = new Map(job.changed.map((file) => [file.destination, file]));
     this.#changes = patchedFiles(job);
     this.#kept = new Set(job.keepsChanged ? this.#changes.paths : []);
     const isCatalogName = (path: string): boolean => plugins.some((plugin) => plugin.recognizes(path));
@@ -117,12 +127,12 @@ class Rewrite {
       unchanged: (place) => this.#unchangedAt(place),
       isAboutUnchanged: (path, bytes) => this.#isAboutUnchanged(path, bytes),
     };
-    const files = this.#filesWithCatalogs();
     const touched: NewContent[] = [];
-    for (const { place, names } of this.#found.all) {
+    for (const { place, official, names } of this.#found.all) {
       if (!fresh.some((changed) => concerns(place.path, names, changed))) continue;
-      const file = files.get(place.destination);
-      if (file === undefined) throw new Error(`${place.destination} is not in the release`);
+      const { destination } = place;
+      const file = this.#files.get(destination) ?? { destination, official, patched: null };
+      this.#files.set(destination, file);
       const base = usePart(file.patched ?? file.official, place, passwords, (source) =>
         source.read(0, source.size),
       );
@@ -183,16 +193,6 @@ class Rewrite {
     return path;
   }
 
-  #filesWithCatalogs(): ReadonlyMap<string, ReleaseFile> {
-    const wanted = new Set(Array.from(this.#found.all, ({ place }) => place.destination));
-    const byDestination = new Map<string, ReleaseFile>();
-    if (wanted.size === 0) return byDestination;
-    for (const file of this.#job.files) {
-      if (wanted.has(file.destination)) byDestination.set(file.destination, file);
-    }
-    return byDestination;
-  }
-
   #unchangedAt(place: PartPlace): FileChange {
     const change = this.#unchanged.get(place.path) ?? readUnchanged(this.#job, place);
     this.#unchanged.set(place.path, change);
@@ -214,10 +214,9 @@ class Rewrite {
   }
 }
 
-function patchedFiles({ files, passwords }: RewriteJob): ChangeSet {
+function patchedFiles({ changed, passwords }: RewriteJob): ChangeSet {
   const changes = new ChangeSet(passwords);
-  for (const { destination, official, patched } of files) {
-    if (patched === null) continue;
+  for (const { destination, official, patched } of changed) {
     changes.setForms(destination, { official, current: patched });
     changes.add({ path: destination, destination, entries: [] });
     using before = openReleaseFile(official);

@@ -4,6 +4,7 @@ import {
   publishOutcome,
   type PublishOutcome,
 } from '../../../domain/translation/publish-outcome.ts';
+import { cutText } from '../../../domain/text/cut-text.ts';
 import { createFileTest } from '../../../platform/config/glob-filter.ts';
 import { unitIdBytes, unitIdText } from '../../unit-id-text.ts';
 import {
@@ -22,6 +23,7 @@ import {
   type PublishableTarget,
   type PublishedBefore,
 } from '../../translation/work/publication/publishable-targets.ts';
+import type { PublicationDifferences } from '../../translation/work/publication/publication-differences.ts';
 import { createEditSpool, readEdits, type EditSpool } from './edit-spool.ts';
 import type { BlockedUnit, FrozenRelease, PublishPolicy } from './frozen-release.ts';
 
@@ -46,6 +48,12 @@ export interface Freezer {
   freeze(request: FreezeRequest, context: TaskContext): Promise<FrozenRelease>;
   /** Whether a localized release has exactly these texts, on the same base. */
   isRecordedAs(frozen: FrozenRelease, localizedReleaseId: string, signal: AbortSignal): Promise<boolean>;
+  /** The texts that readers of a localized release see change with these; `null` when its texts are not recorded. */
+  changesFrom(
+    frozen: FrozenRelease,
+    localizedReleaseId: string,
+    signal: AbortSignal,
+  ): Promise<PublicationDifferences | null>;
   /** Records the texts of a frozen release under the name of a localized one. Call it before that becomes current. */
   record(frozen: FrozenRelease, localizedReleaseId: string, signal: AbortSignal): Promise<void>;
 }
@@ -63,6 +71,8 @@ const MAX_RUNS = 3;
 /** Outcomes that lose nothing: the text is there, or people have taken it out. */
 const NO_LOSS: ReadonlySet<PublishOutcome> = new Set(['published', 'held', 'skipped']);
 const LISTED_UNITS = 100;
+/** UTF-16 code units of a source text that names a unit. */
+const MAX_TEXT = 200;
 
 export function createFreezer(parse: FreezableIndex, publishing: Publishing): Freezer {
   return {
@@ -80,18 +90,27 @@ export function createFreezer(parse: FreezableIndex, publishing: Publishing): Fr
     },
     isRecordedAs: async ({ baseReleaseId, containers }, localizedReleaseId, signal) =>
       await publishing.hasSameContainers({ localizedReleaseId, baseReleaseId }, containers, signal),
-    record: async ({ baseReleaseId, containers }, localizedReleaseId, signal) => {
-      const paths = new Map(containers.map(({ patchKey, editsPath }) => [patchKey as string, editsPath]));
-      const textsOf = async function* textsOf(patchKey: string) {
-        for await (const edits of readEdits(paths.get(patchKey) ?? '', RECORDED)) {
-          yield edits.map(({ unitId, source, target }) => ({
-            unitId: unitIdBytes(unitId) ?? new Uint8Array(),
-            source,
-            target,
-          }));
-        }
-      };
-      await publishing.record({ localizedReleaseId, baseReleaseId }, { containers, textsOf }, signal);
+    changesFrom: async (frozen, localizedReleaseId, signal) =>
+      await publishing.preview(localizedReleaseId, frozen.baseReleaseId, recordedTexts(frozen), signal),
+    record: async (frozen, localizedReleaseId, signal) => {
+      const publication = { localizedReleaseId, baseReleaseId: frozen.baseReleaseId };
+      await publishing.record(publication, recordedTexts(frozen), signal);
+    },
+  };
+}
+
+function recordedTexts({ containers }: FrozenRelease): Parameters<Publishing['record']>[1] {
+  const paths = new Map(containers.map(({ patchKey, editsPath }) => [patchKey as string, editsPath]));
+  return {
+    containers,
+    textsOf: async function* textsOf(patchKey: string) {
+      for await (const edits of readEdits(paths.get(patchKey) ?? '', RECORDED)) {
+        yield edits.map(({ unitId, source, target }) => ({
+          unitId: unitIdBytes(unitId) ?? new Uint8Array(),
+          source,
+          target,
+        }));
+      }
     },
   };
 }
@@ -273,6 +292,7 @@ function blockedUnit(unit: IndexedUnit, target: PublishableTarget): BlockedUnit 
     archive_entry: unit.archiveEntry,
     unit_id: unitIdText(unit.unitId),
     task_id: target.taskId,
+    source_text: cutText(unit.sourceText, MAX_TEXT).text,
     codes: target.blockedBy,
     qa_identity: target.qaIdentity,
   };

@@ -41,6 +41,8 @@ export interface BlockedUnit {
   readonly archive_entry: string | null;
   readonly unit_id: string;
   readonly task_id: string;
+  /** Its beginning. */
+  readonly source_text: string;
   readonly codes: readonly string[];
   readonly qa_identity: string | null;
 }

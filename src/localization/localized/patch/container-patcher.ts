@@ -1,10 +1,12 @@
 import { createIsolatedPool } from '../../../platform/isolation/isolated-pool.ts';
 import { processNames, type ContainerProcesses } from '../../parse/process/container-processes.ts';
 import type { LoadedRules } from '../../parse/rules/load-rules.ts';
-import type { PatchFileResult, PatchJob, PatchOutcome, PatchProgram } from './patch-file.ts';
+import type { PatchFileResult, PatchJob, PatchOutcome } from './patch-file.ts';
 import { rm } from '../../../platform/files/file-changes.ts';
 
 export interface ContainerPatcher {
+  /** Starts the process of the first container. */
+  prepare(): void;
   /**
    * Patches one container and checks the result: every edited unit reads back exactly, everything else is unchanged.
    * After a failure nothing is at the output path.
@@ -15,9 +17,9 @@ export interface ContainerPatcher {
   close(): void;
 }
 
-/** Creates the patcher; its processes start with the first containers. */
+/** Creates the patcher; its processes start with the first containers, the first one earlier when it is prepared. */
 export function createContainerPatcher(
-  options: ContainerProcesses & { readonly program?: URL | PatchProgram },
+  options: ContainerProcesses & { readonly program?: URL },
 ): ContainerPatcher {
   const pool = createIsolatedPool<LoadedRules, PatchJob, never, PatchFileResult>({
     program: new URL('./patch-process.ts', import.meta.url),
@@ -26,6 +28,7 @@ export function createContainerPatcher(
     names: processNames('patching'),
   });
   return {
+    prepare: () => pool.prepare(),
     patch: async (job, signal) => {
       let isPatched = false;
       try {

@@ -1,3 +1,5 @@
+import type { CatalogEntries } from '../../../releases/catalog/catalog-entries.ts';
+import type { CatalogEntryRow } from '../../../releases/records/entry-row.ts';
 import type { ReleaseRepository } from '../../../releases/records/release-repository.ts';
 import type { ReleaseRow } from '../../../releases/records/release-row.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
@@ -27,5 +29,16 @@ export function requireSameBase(base: ReleaseRow, madeFor: string): void {
   throw new TaskError(
     'base_mismatch',
     `the inputs were made for the official release ${madeFor}, and ${base.release_id} is current; make them again for it`,
+  );
+}
+
+/** The entry of the base that a file replaces. @throws TaskError `unknown_destination` when the base has none */
+export function officialEntry(catalogs: CatalogEntries, base: BaseRow, destination: string): CatalogEntryRow {
+  const entry = catalogs.entry(base.revision_id, destination);
+  if (entry !== null) return entry;
+  throw new TaskError(
+    'unknown_destination',
+    `the official release ${base.release_id} has no file ${JSON.stringify(destination)}; a localized release only replaces files`,
+    { details: { destination } },
   );
 }

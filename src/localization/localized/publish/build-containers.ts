@@ -13,7 +13,7 @@ import { hashFile, storeObject } from './stage-patches.ts';
 /** Patched files that are hashed and made durable while the next ones are patched. The disk makes several durable together. */
 const STORED_MEANWHILE = 4;
 
-interface BuiltContainers {
+export interface BuiltContainers {
   /** By destination, in the order of the containers. */
   readonly objects: ReadonlyMap<string, KnownObject>;
   /** Those that were built now; the objects of the others were there. */
@@ -34,7 +34,7 @@ interface BuiltContainers {
  */
 export async function buildContainers(
   channel: LocalizedChannel,
-  builders: Builders,
+  { patcher, concurrency }: Builders,
   containers: readonly FrozenContainer[],
   staging: string,
   context: TaskContext,
@@ -42,7 +42,6 @@ export async function buildContainers(
   const objects = new Map<string, KnownObject>();
   const checked = { edited_units: 0, other_units: 0, untouched_parts: 0 };
   let built = 0;
-  const patcher = builders.openPatcher();
   const build = async (container: FrozenContainer, number: number, signal: AbortSignal) => {
     const path = join(staging, `patched-${number}`);
     const counts = await patchOne(channel.root, patcher, container, path, signal);
@@ -56,21 +55,16 @@ export async function buildContainers(
     built += 1;
     return object;
   };
-  try {
-    const atATime = builders.concurrency + STORED_MEANWHILE;
-    await forEachConcurrently(
-      containers.entries(),
-      atATime,
-      context.signal,
-      async ([number, container], signal) => {
-        const known = await channel.patched.find(container.patchKey);
-        objects.set(container.destination, known ?? (await build(container, number, signal)));
-        context.progress(objects.size, containers.length, 'entries', 'patch');
-      },
-    );
-  } finally {
-    patcher.close();
-  }
+  await forEachConcurrently(
+    containers.entries(),
+    concurrency + STORED_MEANWHILE,
+    context.signal,
+    async ([number, container], signal) => {
+      const known = await channel.patched.find(container.patchKey);
+      objects.set(container.destination, known ?? (await build(container, number, signal)));
+      context.progress(objects.size, containers.length, 'entries', 'patch');
+    },
+  );
   // In the order of the containers, not in that in which they were done.
   const ordered = containers.flatMap(({ destination }): [string, KnownObject][] => {
     const object = objects.get(destination);

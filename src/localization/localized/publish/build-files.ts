@@ -6,9 +6,11 @@ import { manifestEntries } from '../../../releases/catalog/catalog-entries.ts';
 import type { KnownObject } from '../../../releases/records/entry-row.ts';
 import { PATCH_ERROR_CODES } from '../../../formats/patch/patch-error.ts';
 import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
-import { CatalogError, type CatalogRewriter, type ChangedFile } from '../catalogs/catalog-rewriter.ts';
+import { CatalogError, type CatalogRewriter } from '../catalogs/catalog-rewriter.ts';
+import type { PatchedReleaseFile } from '../catalogs/release-files.ts';
 import { hit, type Builders, type LocalizedChannel } from '../channel.ts';
-import type { BaseRow } from './base-release.ts';
+import { officialEntry, type BaseRow } from './base-release.ts';
+import { pagesOf } from './localized-revision.ts';
 import { hashFile, storeObject, type Replacements } from './stage-patches.ts';
 
 export interface PatchedFiles {
@@ -17,25 +19,36 @@ export interface PatchedFiles {
   readonly areGiven: boolean;
 }
 
+/** Opens what builds files, and closes it after its use. @throws TaskError `rules_invalid` */
+export async function withBuilders<T>(
+  channel: LocalizedChannel,
+  use: (builders: Builders) => Promise<T>,
+): Promise<T> {
+  const builders = await channel.openBuilders();
+  try {
+    return await use(builders);
+  } finally {
+    builders.patcher.close();
+    builders.rewriter.close();
+  }
+}
+
 /**
  * Builds the files of a release that differ from the official ones: the patched ones, and then the catalogs that list them.
  *
  * @param patch puts the patched files into the store; its folder is on the volume
  * @returns what `patch` returned, and all files that replace official ones, in the store
- * @throws TaskError `release_damaged` when official objects are missing, `rules_invalid`, those of
- *   {@link rewriteReleaseCatalogs}; what `patch` throws
+ * @throws TaskError `release_damaged` when official objects are missing, those of {@link rewriteReleaseCatalogs}; what `patch` throws
  */
 export async function buildFiles<Patched extends PatchedFiles>(
   channel: LocalizedChannel,
-  base: BaseRow,
-  patch: (builders: Builders, staging: string) => Promise<Patched>,
+  { base, rewriter }: { readonly base: BaseRow; readonly rewriter: CatalogRewriter },
+  patch: (staging: string) => Promise<Patched>,
   context: TaskContext,
 ): Promise<{ readonly patched: Patched; readonly replaced: Replacements }> {
-  const builders = await channel.openBuilders();
   const staging = await channel.writer.stagingDirectory(context.taskId);
   try {
-    const patched = await patch(builders, staging);
-    const { rewriter } = builders;
+    const patched = await patch(staging);
     const replaced = await rewriteReleaseCatalogs({ channel, rewriter, base, staging }, patched, context);
     hit(channel, 'localized.objects.committed');
     return { patched, replaced };
@@ -86,7 +99,7 @@ function mayComeOfDamage(error: unknown): boolean {
  *
  * @param to the folder `staging` is on the volume
  * @returns all objects that replace official ones
- * @throws TaskError with the code of the catalog error; the storage error
+ * @throws TaskError with the code of the catalog error, `unknown_destination`; the storage error
  */
 export async function rewriteReleaseCatalogs(
   to: {
@@ -100,12 +113,19 @@ export async function rewriteReleaseCatalogs(
 ): Promise<Replacements> {
   const { channel, rewriter, base, staging } = to;
   const known = new Map<string, KnownObject>();
-  const changed = Array.from(patched, ([destination, object]): ChangedFile => {
-    const path = objectPath(channel.root, object.blake3);
-    known.set(path, object);
-    return { destination, path };
-  });
+  const changed: PatchedReleaseFile[] = [];
+  for await (const page of pagesOf(patched, context)) {
+    for (const [destination, object] of page) {
+      const path = objectPath(channel.root, object.blake3);
+      known.set(path, object);
+      const { blake3: official } = officialEntry(channel.catalogs, base, destination);
+      if (official === null) throw new Error(`the official object of ${destination} is not known`);
+      changed.push({ destination, official: objectPath(channel.root, official), patched: path });
+    }
+  }
   const release = {
+    // The digest of its manifest.
+    id: base.snapshot_id ?? `revision ${base.revision_id}`,
     entries: () => manifestEntries(channel.catalogs, base.revision_id),
     officialPath: (blake3: KnownObject['blake3']) => objectPath(channel.root, blake3),
   };

@@ -7,8 +7,8 @@ import { summarizeContent, type ContentSummary } from '../../../releases/records
 import type { Destination } from '../../../domain/release/destination.ts';
 import type { CatalogEntryRow, KnownObject } from '../../../releases/records/entry-row.ts';
 import { PAGE_ROWS } from '../../../releases/records/sql.ts';
-import { TaskError, type TaskContext } from '../../../engine/tasks/task.ts';
-import type { BaseRow } from './base-release.ts';
+import type { TaskContext } from '../../../engine/tasks/task.ts';
+import { officialEntry, type BaseRow } from './base-release.ts';
 import type { Replacements } from './stage-patches.ts';
 
 /** The upstream label of catalogs that were made here: no upstream has them. */
@@ -20,17 +20,18 @@ export interface LocalizedRevision {
 }
 
 /**
- * Writes the entries of a localized release: those of the base, of which the replaced ones have other objects.
+ * Writes the entries of a localized release: those of the base, of which the replaced ones have other objects. Those of the base
+ * are copied while the replaced ones are built, mostly by other processes.
  *
- * @throws TaskError `unknown_destination` when the base does not have a replaced destination
+ * @param building the files that replace files of the base; the copy ends early when it fails
+ * @throws what `building` rejects with
  */
 export async function writeLocalizedRevision(
   { catalogs, clock }: LocalizedChannel,
   base: BaseRow,
-  replaced: Replacements,
+  building: Promise<Replacements>,
   context: TaskContext,
 ): Promise<LocalizedRevision> {
-  for await (const page of pagesOf(replaced, context)) requireKnown(catalogs, base, page);
   const revisionId = catalogs.begin({
     channel: 'localized',
     upstreamLabel: LOCALIZED_LABEL,
@@ -41,12 +42,27 @@ export async function writeLocalizedRevision(
     serverInfo: null,
     fetchedAt: unixSeconds(clock),
   });
-  let copied = 0;
-  for await (const entries of catalogs.copyRows(base.revision_id, { revisionId, withObjects: true })) {
-    context.signal.throwIfAborted();
-    copied += entries;
-    context.progress(copied, base.entry_count, 'entries', 'catalog');
-  }
+  let build: 'runs' | 'failed' | 'done' = 'runs';
+  const copyBase = async (): Promise<void> => {
+    let copied = 0;
+    for await (const entries of catalogs.copyRows(base.revision_id, { revisionId, withObjects: true })) {
+      context.signal.throwIfAborted();
+      copied += entries;
+      // Until then, the build reports its own progress.
+      if (build === 'done') context.progress(copied, base.entry_count, 'entries', 'catalog');
+      if (build === 'failed') return;
+    }
+  };
+  const copying = copyBase();
+  // It is looked at when the files are built.
+  copying.catch(() => undefined);
+  const replaced = await building.catch(async (error: unknown) => {
+    build = 'failed';
+    await copying.catch(() => undefined);
+    throw error;
+  });
+  build = 'done';
+  await copying;
   for await (const page of pagesOf(replaced, context)) {
     catalogs.replaceRows(revisionId, replacedRows(catalogs, base, page));
   }
@@ -56,10 +72,10 @@ export async function writeLocalizedRevision(
 }
 
 /** The replaced files in pages, with a turn of the event loop after each: there can be as many as the release has files. */
-async function* pagesOf(
-  replaced: Replacements,
+export async function* pagesOf<Name extends string>(
+  replaced: ReadonlyMap<Name, KnownObject>,
   { signal }: TaskContext,
-): AsyncGenerator<readonly ReplacedFile[]> {
+): AsyncGenerator<readonly (readonly [Name, KnownObject])[]> {
   const files = [...replaced];
   for (let at = 0; at < files.length; at += PAGE_ROWS) {
     signal.throwIfAborted();
@@ -68,38 +84,15 @@ async function* pagesOf(
   }
 }
 
-type ReplacedFile = readonly [Destination, KnownObject];
-
-/**
- * Refuses destinations that the base does not have.
- *
- * @param files each begins with its destination
- * @throws TaskError `unknown_destination`
- */
-export function requireKnown(
-  catalogs: CatalogStore,
-  base: BaseRow,
-  files: readonly (readonly [string, ...unknown[]])[],
-): void {
-  const [unknown] =
-    files.find(([destination]) => catalogs.entry(base.revision_id, destination) === null) ?? [];
-  if (unknown === undefined) return;
-  throw new TaskError(
-    'unknown_destination',
-    `the official release ${base.release_id} has no file ${JSON.stringify(unknown)}; a localized release only replaces files`,
-    { details: { destination: unknown } },
-  );
-}
-
 /** The rows of the entries that differ. An object with the official bytes leaves its entry official. */
 function replacedRows(
   catalogs: CatalogStore,
   base: BaseRow,
-  replaced: readonly ReplacedFile[],
+  replaced: readonly (readonly [Destination, KnownObject])[],
 ): readonly CatalogEntryRow[] {
   return replaced.flatMap(([destination, object]): CatalogEntryRow[] => {
-    const row = catalogs.entry(base.revision_id, destination);
-    if (row === null || object.blake3 === row.blake3) return [];
+    const row = officialEntry(catalogs, base, destination);
+    if (object.blake3 === row.blake3) return [];
     const localized = {
       source: 'localized' as const,
       stated_size: object.size,

@@ -13,7 +13,8 @@ export const FILES_MAX = 500;
 
 interface LocalizedContent {
   readonly base: BaseRow;
-  readonly replaced: Replacements;
+  /** The files that replace official ones, when they are in the store. */
+  readonly building: Promise<Replacements>;
   readonly wantedId: ReleaseId | null;
   /** Whether automatic publishing is resumed. It is recorded directly after the switch, so that reports do not show a stop that is over. */
   readonly resumes: boolean;
@@ -32,20 +33,27 @@ interface PublishedContent {
 }
 
 /**
- * Registers a localized release whose objects are all in the store, and makes it current or announces it. Content that is current
- * already only takes an announcement back; content of an earlier localized release of this base makes that one current again.
+ * Registers a localized release, and makes it current or announces it. Content that is current already only takes an
+ * announcement back; content of an earlier localized release of this base makes that one current again. Its files are being
+ * built; whatever fails, the build has ended when this ends.
  *
- * @throws TaskError `unknown_destination`, `release_exists`, `base_mismatch`, those of the publisher
+ * @throws TaskError `release_exists`, `base_mismatch`, those of the publisher; what `building` rejects with
  */
 export async function publishContent(
   channel: LocalizedChannel,
-  { base, replaced, wantedId, resumes, beforeCurrent }: LocalizedContent,
+  { base, building, wantedId, resumes, beforeCurrent }: LocalizedContent,
   context: TaskContext,
 ): Promise<PublishedContent> {
   const { releases, publisher, rollbacks, clock } = channel;
   const resume = (): boolean | null => (resumes ? rollbacks.resume(unixSeconds(clock)) : null);
+  const built = building.then(
+    () => undefined,
+    () => undefined,
+  );
   try {
-    const revision = await writeLocalizedRevision(channel, base, replaced, context);
+    // Those of attempts that were killed.
+    await dropUnreferenced(channel);
+    const revision = await writeLocalizedRevision(channel, base, building, context);
     hit(channel, 'localized.revision.written');
     const draft = draftOf(releases, base, revision, wantedId);
     const current = releases.current('localized');
@@ -57,7 +65,8 @@ export async function publishContent(
       await beforeCurrent?.(current.release_id);
       rollbacks.reinstate(current.release_id, unixSeconds(clock));
       const attestationVersion = await publisher.cancelAnnouncement('localized', context);
-      return { release: current, unchanged: true, currentAt: null, attestationVersion, resumed: resume() };
+      const resumed = resume();
+      return { release: current, unchanged: true, currentAt: null, attestationVersion, resumed };
     }
     const release = await publisher.register(draft, context);
     await beforeCurrent?.(release.release_id);
@@ -75,8 +84,13 @@ export async function publishContent(
     hit(channel, 'localized.release.current');
     return { release, unchanged: false, currentAt, attestationVersion, resumed };
   } finally {
-    for (const unused of channel.catalogs.unreferenced()) await channel.catalogs.drop(unused);
+    await built;
+    await dropUnreferenced(channel);
   }
+}
+
+async function dropUnreferenced({ catalogs }: LocalizedChannel): Promise<void> {
+  for (const unused of catalogs.unreferenced()) await catalogs.drop(unused);
 }
 
 export function publishedFields({

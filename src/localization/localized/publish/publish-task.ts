@@ -6,9 +6,8 @@ import { callOf, implementJob, type Job } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
 import type { LocalizedChannel } from '../channel.ts';
 import { finishRollbacks, requireNotWithdrawn, withdrawalBlockers } from '../rollback/rollback-effect.ts';
-import { requireBase, requireSameBase, type BaseRow } from './base-release.ts';
-import { buildFiles, type PatchedFiles } from './build-files.ts';
-import { requireKnown } from './localized-revision.ts';
+import { officialEntry, requireBase, requireSameBase, type BaseRow } from './base-release.ts';
+import { buildFiles, withBuilders, type PatchedFiles } from './build-files.ts';
 import { readPatchManifest, type PatchedFile, type PatchManifest } from './patch-manifest.ts';
 import { LOCALIZED_PUBLISH_JOB, type PublishArguments, TEXT_ARGUMENTS } from './publish-job.ts';
 import { filesOf, markTasks, publishTexts, type AutomaticPublish } from './publish-texts.ts';
@@ -71,33 +70,27 @@ async function publishPatches(
   const { baseReleaseId, entries } = await readPatchManifest(channel.patchRoot(), path);
   const base = requireBase(channel.releases);
   requireSameBase(base, baseReleaseId);
-  requireKnown(
-    channel.catalogs,
-    base,
-    entries.map(({ destination }) => [destination]),
-  );
+  for (const { destination } of entries) officialEntry(channel.catalogs, base, destination);
   if (isDryRun) {
     await checkPatches(channel.pool, channel.patchRoot(), entries, context);
     return { dry_run: true, ...resultOf(base, entries), blockers: withdrawalBlockers(channel, context.args) };
   }
-  const { replaced } = await buildFiles(
-    channel,
-    base,
-    async (_builders, staging) =>
-      givenFiles(channel, base, await stagePatches(channel, entries, staging, context)),
-    context,
-  );
-  const published = await publishContent(channel, { base, replaced, wantedId, resumes }, context);
+  const building = withBuilders(channel, async ({ rewriter }) => {
+    const patch = async (staging: string): Promise<PatchedFiles> =>
+      givenFiles(channel, base, await stagePatches(channel, entries, staging, context));
+    return (await buildFiles(channel, { base, rewriter }, patch, context)).replaced;
+  });
+  const published = await publishContent(channel, { base, building, wantedId, resumes }, context);
   // Nobody knows the texts of these files, so no task counts as published.
   await markTasks(channel, null, context);
-  return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(replaced) };
+  return { ...publishedFields(published), ...resultOf(base, entries), ...filesOf(await building) };
 }
 
 /** The given files whose bytes are not the official ones. Catalogs that a person has changed for them stay as they are. */
 function givenFiles(channel: LocalizedChannel, base: BaseRow, given: Replacements): PatchedFiles {
   const objects = new Map<Destination, KnownObject>();
   for (const [destination, object] of given) {
-    const official = channel.catalogs.entry(base.revision_id, destination)?.blake3 ?? null;
+    const { blake3: official } = officialEntry(channel.catalogs, base, destination);
     const isKnown = official !== null && channel.objects.get(official) !== null;
     if (isKnown && official !== object.blake3) objects.set(destination, object);
   }

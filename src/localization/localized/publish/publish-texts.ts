@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { coverageOf, type PublishCounts } from '../../../domain/translation/publish-outcome.ts';
 import { messageOf } from '../../../platform/errors.ts';
 import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
-import { hit, type LocalizedChannel } from '../channel.ts';
+import { hit, type Builders, type LocalizedChannel } from '../channel.ts';
 import {
   blockersOf,
   requirePublishable,
@@ -11,8 +11,8 @@ import {
 } from '../freeze/frozen-release.ts';
 import { withdrawalBlockers } from '../rollback/rollback-effect.ts';
 import { requireBase, type BaseRow } from './base-release.ts';
-import { buildContainers } from './build-containers.ts';
-import { buildFiles } from './build-files.ts';
+import { buildContainers, type BuiltContainers } from './build-containers.ts';
+import { buildFiles, withBuilders, type PatchedFiles } from './build-files.ts';
 import { FILES_MAX, publishContent, publishedFields } from './publish-content.ts';
 import type { PublishArguments } from './publish-job.ts';
 import type { Replacements } from './stage-patches.ts';
@@ -44,7 +44,7 @@ export async function publishTexts(
   const workDirectory = join(channel.dataDirectory, WORK_FOLDER);
   await rm(workDirectory, { recursive: true, force: true });
   await mkdir(workDirectory, { recursive: true, mode: 0o700 });
-  try {
+  const freeze = async (): Promise<FrozenRelease> => {
     const frozen = await channel.freezer.freeze(
       {
         baseReleaseId: base.release_id,
@@ -56,16 +56,26 @@ export async function publishTexts(
       context,
     );
     hit(channel, 'localized.texts.frozen');
+    return frozen;
+  };
+  try {
     if (args.dry_run) {
+      const frozen = await freeze();
       const blockers = [...withdrawalBlockers(channel, args), ...blockersOf(frozen, policy)];
       return {
         ...dryRunOf(base, frozen, blockers),
         unchanged: await isCurrentContent(channel, frozen, context),
+        ...(await changesOf(channel, frozen, context)),
       };
     }
-    requirePublishable(frozen, policy, args.force);
-    automatic?.require(frozen);
-    return await publishFrozen(channel, { base, frozen }, context);
+    return await withBuilders(channel, async (builders) => {
+      // Its process starts while the texts are frozen, which other threads do.
+      builders.patcher.prepare();
+      const frozen = await freeze();
+      requirePublishable(frozen, policy, args.force);
+      automatic?.require(frozen);
+      return await publishFrozen(channel, builders, { base, frozen }, context);
+    });
   } finally {
     await rm(workDirectory, { recursive: true, force: true });
   }
@@ -83,28 +93,44 @@ async function isCurrentContent(
   return await freezer.isRecordedAs(frozen, releaseId, signal);
 }
 
+/** The lines that readers of the current localized release would see change. */
+async function changesOf(
+  { releases, freezer }: LocalizedChannel,
+  frozen: FrozenRelease,
+  { signal }: TaskContext<PublishArguments>,
+): Promise<TaskResult> {
+  const releaseId = releases.current('localized')?.release_id ?? null;
+  const changed = releaseId === null ? null : await freezer.changesFrom(frozen, releaseId, signal);
+  return {
+    compared_with: releaseId,
+    changed_units: changed?.units ?? null,
+    changes: changed?.changes ?? [],
+    changed_files: changed?.files ?? [],
+  };
+}
+
 async function publishFrozen(
   channel: LocalizedChannel,
+  builders: Builders,
   { base, frozen }: { readonly base: BaseRow; readonly frozen: FrozenRelease },
   context: TaskContext<PublishArguments>,
 ): Promise<TaskResult> {
   const { containers } = frozen;
-  const { patched, replaced } = await buildFiles(
-    channel,
-    base,
-    async (builders, staging) => {
-      channel.patched.forgetLost();
-      const built = await buildContainers(channel, builders, containers, staging, context);
-      hit(channel, 'localized.containers.patched');
-      return { ...built, areGiven: false };
-    },
-    context,
-  );
+  // The catalogs come last, and their process starts while the files are patched.
+  const { rewriter } = builders;
+  if (containers.length > 0) rewriter.prepare();
+  const patch = async (staging: string): Promise<BuiltContainers & PatchedFiles> => {
+    channel.patched.forgetLost();
+    const built = await buildContainers(channel, builders, containers, staging, context);
+    hit(channel, 'localized.containers.patched');
+    return { ...built, areGiven: false };
+  };
+  const building = buildFiles(channel, { base, rewriter }, patch, context);
   const published = await publishContent(
     channel,
     {
       base,
-      replaced,
+      building: building.then((files) => files.replaced),
       wantedId: context.args.localized_release_id ?? null,
       resumes: context.args.resume ?? false,
       beforeCurrent: async (releaseId) => {
@@ -114,6 +140,7 @@ async function publishFrozen(
     },
     context,
   );
+  const { patched, replaced } = await building;
   await markTasks(channel, published.release.release_id, context);
   hit(channel, 'localized.tasks.marked');
   return {

@@ -3,10 +3,10 @@ import { orderMatches, type MemoryMatch } from '../../../domain/memory/memory-ma
 import type { LanguagePair } from '../../../domain/memory/memory-record.ts';
 import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
-import { TRIGRAM_LENGTH } from '../../../domain/memory/trigrams.ts';
+import { TRIGRAM_LENGTH, allTrigrams } from '../../../domain/memory/trigrams.ts';
 import type { OpenMemory } from './memory-database.ts';
 import { MATCH_COLUMNS, matchRecordOf } from './record-rows.ts';
-import { allOf, candidates } from './text-index.ts';
+import { candidates } from './text-index.ts';
 
 export interface ConcordanceQuery extends LanguagePair {
   readonly text: string;
@@ -57,7 +57,7 @@ export function searchTexts(
     return found.size < MOST_SCANNED;
   };
   const isTruncated = isShort && !scanShortText(memory, { ...pair, text: normalized, take }, now);
-  const key = isShort ? [folded, folded + LAST_CODE_POINT] : [allOf(folded)];
+  const key = isShort ? [folded, folded + LAST_CODE_POINT] : [allTrigrams(folded)];
   for (const statement of isShort ? BY_PREFIX : BY_TRIGRAMS) {
     const rows = memory.sql(statement).iterate(...key, pair.source_language, pair.target_language);
     for (const row of rows) take(row);

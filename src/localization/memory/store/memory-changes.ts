@@ -9,7 +9,7 @@ import {
 } from '../../../domain/memory/transitions.ts';
 import type { MainMemory } from './memory-database.ts';
 import { findRecord, trustedRecords } from './memory-reads.ts';
-import { addToTally, pairIdOf } from './memory-writer.ts';
+import { addToTally, pairIdOf, proposeRecord } from './memory-writer.ts';
 import { sourceKeysOf } from './text-keys.ts';
 
 export interface Confirmation extends Review {
@@ -24,7 +24,22 @@ export interface Rejection extends Review {
   readonly record_id: string;
 }
 
-export interface RejectRequest extends Rejection, ReviewNote {}
+export interface RejectRequest extends Rejection, ReviewNote {
+  /** The file that it is in; left out for the main one. */
+  readonly path?: string | null;
+  /** Whether a reviewer has named this record, which may also be a trusted one. */
+  readonly isNamed?: boolean;
+}
+
+export interface ReviseRequest extends ReviewNote {
+  readonly record_id: string;
+  readonly target_text: string;
+  /** The id of the new record. */
+  readonly revised_id: string;
+  /** Another trusted record that the new one replaces, too. */
+  readonly supersede_record_id: string | null;
+  readonly force: boolean;
+}
 
 export interface ResolveRequest extends ReviewNote {
   readonly winner_record_id: string;
@@ -59,7 +74,7 @@ export function confirmRecords(
   return memory.database.transaction(() => requests.map((request) => confirmOne(memory, request)));
 }
 
-/** Rejects a candidate, in one transaction. */
+/** Rejects a record, in one transaction. */
 export function rejectRecord(
   memory: MainMemory,
   request: RejectRequest,
@@ -67,12 +82,75 @@ export function rejectRecord(
   return memory.database.transaction(() => {
     const record = findRecord(memory, request.record_id);
     if (record === null) return unknown(request.record_id);
-    const judged = judgeRejection(record);
+    const judged = judgeRejection(record, request.isNamed ?? false);
     if (!judged.ok) return judged;
-    if (judged.value)
+    if (judged.value) {
       changeState(memory, record, { action: 'reject', to: 'rejected', other: null, note: request });
+      refreshConflict(memory, record.identity);
+    }
     return changedRecord(memory, record.record_id, judged.value);
   });
+}
+
+/**
+ * Puts a trusted record with a target in the place of a record, in one transaction: the target of a record never changes. A trusted
+ * record is superseded, and a candidate rejected. The target that the record has already confirms it.
+ */
+export function reviseRecord(
+  memory: MainMemory,
+  request: ReviseRequest,
+): Result<ChangedRecord, MemoryRefusal> {
+  try {
+    return memory.database.transaction(() => reviseOne(memory, request));
+  } catch (error) {
+    if (error instanceof RevisionRefused) return failure(error.refusal);
+    throw error;
+  }
+}
+
+/** @throws RevisionRefused to take the new record back */
+function reviseOne(memory: MainMemory, request: ReviseRequest): Result<ChangedRecord, MemoryRefusal> {
+  const record = findRecord(memory, request.record_id);
+  if (record === null) return unknown(request.record_id);
+  const { target_text, revised_id, tokenId = null, at, supersede_record_id: named } = request;
+  const proposed = proposeRecord(
+    memory,
+    {
+      ...record,
+      target_text,
+      record_id: revised_id,
+      provenance: { ...record.provenance, origin: 'manual', provider: null, provider_run_id: null },
+      author: { kind: 'person', tokenId },
+    },
+    at,
+    false,
+  );
+  if (proposed.outcome === 'refused')
+    return failure({ code: 'invalid_transition', message: proposed.reason });
+  const { record_id: id } = proposed;
+  if (id === record.record_id) return confirmOne(memory, request);
+  const supersede_record_id = named ?? (record.state === 'trusted' ? record.record_id : null);
+  const confirmed = confirmOne(memory, { ...request, record_id: id, supersede_record_id }, record.record_id);
+  if (!confirmed.ok) throw new RevisionRefused(confirmed.error);
+  const left = findRecord(memory, record.record_id);
+  if (left?.state === 'candidate')
+    changeState(memory, left, { action: 'reject', to: 'rejected', other: null, note: request });
+  // The record with the target was trusted before, or replaces the named one.
+  else if (left?.state === 'trusted') {
+    changeState(memory, left, { action: 'supersede', to: 'superseded', other: id, note: request });
+    makeDefaultIfNone(memory, confirmed.value.record);
+    refreshConflict(memory, left.identity);
+  } else return confirmed;
+  return changedRecord(memory, id, true);
+}
+
+class RevisionRefused extends Error {
+  readonly refusal: MemoryRefusal;
+
+  constructor(refusal: MemoryRefusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
 }
 
 /** Keeps one record of a conflict and supersedes the others, in one transaction. */
@@ -102,14 +180,20 @@ export function resolveConflict(
   });
 }
 
-function confirmOne(memory: MainMemory, request: ConfirmRequest): Result<ChangedRecord, MemoryRefusal> {
+/** @param revisedId the record in whose place the reviewer has just written the target; `null` for none */
+function confirmOne(
+  memory: MainMemory,
+  request: ConfirmRequest,
+  revisedId: string | null = null,
+): Result<ChangedRecord, MemoryRefusal> {
   const { record_id, supersede_record_id: supersededId, force, reason } = request;
   const record = findRecord(memory, record_id);
   if (record === null) return unknown(record_id);
   const superseded = supersededId === null ? null : findRecord(memory, supersededId);
   if (supersededId !== null && superseded === null) return unknown(supersededId);
-  const rivals = trustedRecords(memory, record.identity);
-  const judged = judgeConfirmation({ record, rivals, superseded, force, hasReason: reason !== null });
+  const rivals = trustedRecords(memory, record.identity).filter((rival) => rival.record_id !== revisedId);
+  const [hasReason, isRewritten] = [reason !== null, revisedId !== null];
+  const judged = judgeConfirmation({ record, rivals, superseded, force, hasReason, isRewritten });
   if (!judged.ok) return judged;
   if (judged.value.changes) {
     if (superseded !== null) {
@@ -187,11 +271,11 @@ function changeState(memory: MainMemory, record: MemoryRecord, change: StateChan
       id,
     );
   } else {
-    sql(`UPDATE record SET state = 'rejected', reviewer = ?, reason = ? WHERE record_id = ?`).run(
-      reviewer,
-      reason,
-      id,
-    );
+    sql(
+      `UPDATE record SET state = 'rejected', is_default = 0, reviewer = ?, reason = ? WHERE record_id = ?`,
+    ).run(reviewer, reason, id);
+    const [next] = record.is_default ? trustedRecords(memory, record.identity) : [];
+    if (next !== undefined) makeDefaultIfNone(memory, next);
   }
   sql(
     `INSERT INTO record_history (id, at, action, from_state, to_state, reviewer, token_id, reason, other_record_id)

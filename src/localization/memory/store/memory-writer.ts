@@ -58,7 +58,7 @@ export function proposeRecords(
   countsUse = true,
 ): readonly ProposalOutcome[] {
   return memory.database.transaction(
-    () => proposals.map((proposal) => proposeOne(memory, proposal, at, countsUse)),
+    () => proposals.map((proposal) => proposeRecord(memory, proposal, at, countsUse)),
     { durable: false },
   );
 }
@@ -84,7 +84,8 @@ export function countUse({ database, sql }: MainMemory, recordIds: readonly stri
   );
 }
 
-function proposeOne(
+/** Adds a translation as a candidate; see {@link proposeRecords}. Call it in a transaction. */
+export function proposeRecord(
   memory: MainMemory,
   proposal: ProposedRecord,
   at: number,

@@ -1,5 +1,10 @@
 import { codePointsOf, foldForSearch } from '../../../domain/memory/normalize-text.ts';
-import { TRIGRAM_LENGTH, rarestTrigrams, trigramsOf } from '../../../domain/memory/trigrams.ts';
+import {
+  TRIGRAM_LENGTH,
+  quotedTrigram,
+  rarestTrigrams,
+  trigramsOf,
+} from '../../../domain/memory/trigrams.ts';
 import { normalText } from '../../../domain/text/normal-text.ts';
 import type { SqlRow } from '../../../engine/database/checked-rows.ts';
 import type { MainMemory, OpenMemory } from './memory-database.ts';
@@ -10,8 +15,6 @@ const SEARCHED_TRIGRAMS = 8;
 const MOST_SIMILAR = 4000;
 /** Most records that one search looks at, where a single trigram leads to more, so that its time is bounded on any data. */
 const MOST_CANDIDATES = 20_000;
-/** Most trigrams of a searched text that a concordance looks for; the candidates are compared in full. */
-const CONCORDANCE_TRIGRAMS = 32;
 
 /** Most records, the newest of those that are not yet indexed, that a search reads without the index. */
 const MOST_UNINDEXED = 2000;
@@ -74,12 +77,7 @@ export function chooseTrigrams({ sql }: OpenMemory, trigrams: readonly string[])
 
 /** The expression that finds texts with any of some trigrams, and no text without trigrams. */
 export function anyOf(trigrams: readonly string[]): string {
-  return trigrams.length === 0 ? quoted('') : trigrams.map(quoted).join(' OR ');
-}
-
-/** The expression that finds texts which may contain a folded text of at least three code points. */
-export function allOf(folded: string): string {
-  return trigramsOf(folded).slice(0, CONCORDANCE_TRIGRAMS).map(quoted).join(' AND ');
+  return trigrams.length === 0 ? quotedTrigram('') : trigrams.map(quotedTrigram).join(' OR ');
 }
 
 /** The query for the candidates of an expression, as ids. The newest records that are not yet indexed are candidates of every one. */
@@ -87,10 +85,6 @@ export function candidates(table: 'source_search' | 'target_search'): string {
   return `SELECT rowid FROM (SELECT rowid FROM ${table} WHERE ${table} MATCH ? LIMIT ${MOST_CANDIDATES})
     UNION ALL SELECT id FROM
       (SELECT id FROM record WHERE id > (SELECT last_id FROM indexed_texts) ORDER BY id DESC LIMIT ${MOST_UNINDEXED})`;
-}
-
-function quoted(trigram: string): string {
-  return `"${trigram.replaceAll('"', '""')}"`;
 }
 
 /** Pages of the text index that one step merges: a step takes some milliseconds. */

@@ -3,7 +3,7 @@ import { FormatError } from '../../../formats/format-error.ts';
 import type { CollectedText } from '../../../formats/collect/text-collector.ts';
 
 /** Version of the parser. Containers are parsed again when it changes. */
-export const PARSER_VERSION = '5';
+export const PARSER_VERSION = '6';
 
 export const UNIT_ID_BYTES = 16;
 export const SOURCE_DIGEST_BYTES = 32;

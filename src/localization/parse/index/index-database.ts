@@ -8,6 +8,7 @@ import {
   bytes,
   COMPARED_TEXT,
   COUNT,
+  createTablesOf,
   DURATION,
   FLAG,
   FREE_INTEGER,
@@ -21,6 +22,7 @@ import {
   RELEASE_ID,
   SECONDS,
   type TableRules,
+  withSql,
 } from '../../../engine/database/column-rules.ts';
 import { SOURCE_DIGEST_BYTES, UNIT_ID_BYTES } from '../container/parsed-container.ts';
 import { TEXT_BYTES } from './carry/unit-columns.ts';
@@ -28,141 +30,6 @@ import { PARSE_ERROR_CODES, type ParseErrorCode } from '../../../contract/report
 
 /** Version of {@link INDEX_SCHEMA}. A change of the schema raises it, and the index is then built again. */
 export const INDEX_SCHEMA_VERSION = 3;
-
-/**
- * The tables of the parse index.
- *
- * `content` is the text that one container's bytes gave. Releases share it, so an unchanged container is neither parsed nor
- * stored again. `release_index` is one indexing of one release; `container` is its list of files; `ambiguity` is
- * a warning about the name of a file among the others of its release. A run of units with equal
- * archive entry, object and format is a `leaf`. `pair` says what became of units since the previous release, in runs;
- * containers with unchanged content have no rows there. `leftover` and `wanderer` are the working tables of one carry-over.
- */
-const INDEX_SCHEMA = `
-CREATE TABLE content (
-  content_id INTEGER PRIMARY KEY AUTOINCREMENT,
-  state TEXT NOT NULL CHECK (state IN ('building', 'complete', 'dropped')),
-  blake3 BLOB NOT NULL,
-  destination_key TEXT NOT NULL,
-  parser_version TEXT NOT NULL,
-  rules_digest BLOB NOT NULL,
-  is_reusable INTEGER NOT NULL DEFAULT 0,
-  parse_status TEXT,
-  format TEXT,
-  units INTEGER NOT NULL DEFAULT 0,
-  errors INTEGER NOT NULL DEFAULT 0,
-  warnings INTEGER NOT NULL DEFAULT 0,
-  skipped TEXT NOT NULL DEFAULT '{}',
-  seconds REAL NOT NULL DEFAULT 0,
-  bytes INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE UNIQUE INDEX content_key ON content (blake3, destination_key, parser_version, rules_digest)
-  WHERE state = 'complete' AND is_reusable = 1;
-CREATE INDEX content_bytes ON content (blake3) WHERE state = 'complete' AND is_reusable = 1;
-CREATE INDEX content_state ON content (state) WHERE state <> 'complete';
-
-CREATE TABLE leaf (
-  content_id INTEGER NOT NULL REFERENCES content,
-  first_ordinal INTEGER NOT NULL,
-  units INTEGER NOT NULL,
-  archive_entry TEXT,
-  path_id INTEGER,
-  class_id INTEGER,
-  format TEXT NOT NULL,
-  PRIMARY KEY (content_id, first_ordinal)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX leaf_path_id ON leaf (path_id) WHERE path_id IS NOT NULL;
-CREATE INDEX leaf_archive_entry ON leaf (archive_entry) WHERE archive_entry IS NOT NULL;
-
-CREATE TABLE unit (
-  content_id INTEGER NOT NULL REFERENCES content,
-  ordinal INTEGER NOT NULL,
-  unit_id BLOB NOT NULL,
-  source_digest BLOB NOT NULL,
-  field_path TEXT NOT NULL,
-  key_path TEXT NOT NULL,
-  source_text TEXT NOT NULL,
-  speaker TEXT,
-  scene TEXT,
-  PRIMARY KEY (content_id, ordinal)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE parse_error (
-  content_id INTEGER NOT NULL REFERENCES content,
-  number INTEGER NOT NULL,
-  archive_entry TEXT,
-  path_id INTEGER,
-  class_id INTEGER,
-  field_path TEXT,
-  format TEXT NOT NULL,
-  code TEXT NOT NULL,
-  message TEXT NOT NULL,
-  severity TEXT NOT NULL,
-  first_seen INTEGER NOT NULL,
-  PRIMARY KEY (content_id, number)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE release_index (
-  index_id INTEGER PRIMARY KEY AUTOINCREMENT,
-  release_id TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('indexing', 'complete', 'dropped')),
-  parser_version TEXT NOT NULL,
-  rules_digest BLOB NOT NULL,
-  previous_index_id INTEGER,
-  generation INTEGER NOT NULL DEFAULT 0,
-  indexed_at INTEGER,
-  totals TEXT
-) STRICT;
-
-CREATE TABLE container (
-  index_id INTEGER NOT NULL REFERENCES release_index,
-  position INTEGER NOT NULL,
-  destination TEXT NOT NULL,
-  destination_key TEXT NOT NULL,
-  blake3 BLOB NOT NULL,
-  rules_digest BLOB NOT NULL,
-  content_id INTEGER REFERENCES content,
-  units_before INTEGER NOT NULL DEFAULT 0,
-  is_unchanged INTEGER NOT NULL DEFAULT 0,
-  ambiguity TEXT,
-  ambiguous_since INTEGER,
-  PRIMARY KEY (index_id, position)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX container_destination ON container (index_id, destination);
-CREATE UNIQUE INDEX container_key ON container (index_id, destination_key);
-CREATE INDEX container_content ON container (content_id);
-
-CREATE TABLE pair (
-  index_id INTEGER NOT NULL REFERENCES release_index,
-  side TEXT NOT NULL CHECK (side IN ('new', 'old')),
-  position INTEGER NOT NULL,
-  first_ordinal INTEGER NOT NULL,
-  units INTEGER NOT NULL,
-  tier TEXT NOT NULL CHECK (tier IN ('same', 'moved', 'unique', 'changed', 'new', 'removed')),
-  old_position INTEGER,
-  old_first_ordinal INTEGER,
-  old_unit_id BLOB,
-  PRIMARY KEY (index_id, side, position, first_ordinal)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE leftover (
-  side TEXT NOT NULL CHECK (side IN ('new', 'old')),
-  position INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL,
-  unit_id BLOB NOT NULL,
-  single_text BLOB,
-  context BLOB,
-  PRIMARY KEY (side, position, ordinal)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE wanderer (
-  side TEXT NOT NULL CHECK (side IN ('new', 'old')),
-  context BLOB NOT NULL,
-  position INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL,
-  PRIMARY KEY (side, context, position, ordinal)
-) STRICT, WITHOUT ROWID;
-`;
 
 /** The code of a warning that belongs to a file of a release, not to its content. */
 const AMBIGUITY_CODE = 'duplicate_unit_key' satisfies ParseErrorCode;
@@ -188,31 +55,36 @@ const LOCATION = {
   archive_entry: nullable(FREE_TEXT),
   path_id: nullable(FREE_INTEGER),
   class_id: nullable(FREE_INTEGER),
-  format: NAME,
 };
 
-export const INDEX_RULES: TableRules = {
+export const INDEX_TABLES = {
   content: {
-    content_id: POSITIVE,
+    content_id: withSql(POSITIVE, 'PRIMARY KEY AUTOINCREMENT'),
     state: oneOf(['building', 'complete', 'dropped']),
     blake3: DIGEST_BYTES,
     // A destination, or the glob of people that names it.
     destination_key: COMPARED_TEXT,
     parser_version: COMPARED_TEXT,
     rules_digest: DIGEST_BYTES,
-    is_reusable: FLAG,
+    is_reusable: withSql(FLAG, 'DEFAULT 0'),
     parse_status: nullable(oneOf(PARSE_STATUSES)),
     format: nullable(NAME),
-    units: COUNT,
-    errors: COUNT,
-    warnings: COUNT,
-    skipped: JSON_OBJECT,
-    seconds: DURATION,
-    bytes: COUNT,
+    units: withSql(COUNT, 'DEFAULT 0'),
+    errors: withSql(COUNT, 'DEFAULT 0'),
+    warnings: withSql(COUNT, 'DEFAULT 0'),
+    skipped: withSql(JSON_OBJECT, "DEFAULT '{}'"),
+    seconds: withSql(DURATION, 'DEFAULT 0'),
+    bytes: withSql(COUNT, 'DEFAULT 0'),
   },
-  leaf: { content_id: POSITIVE, first_ordinal: COUNT, units: COUNT, ...LOCATION },
+  leaf: {
+    content_id: withSql(POSITIVE, 'REFERENCES content'),
+    first_ordinal: COUNT,
+    units: COUNT,
+    ...LOCATION,
+    format: NAME,
+  },
   unit: {
-    content_id: POSITIVE,
+    content_id: withSql(POSITIVE, 'REFERENCES content'),
     ordinal: COUNT,
     unit_id: UNIT_ID,
     source_digest: bytes(SOURCE_DIGEST_BYTES),
@@ -223,42 +95,43 @@ export const INDEX_RULES: TableRules = {
     scene: nullable(FREE_TEXT),
   },
   parse_error: {
-    content_id: POSITIVE,
+    content_id: withSql(POSITIVE, 'REFERENCES content'),
     number: COUNT,
     ...LOCATION,
     field_path: nullable(FREE_TEXT),
+    format: NAME,
     code: NAME,
     message: FREE_TEXT,
     severity: oneOf(['error', 'warning']),
     first_seen: SECONDS,
   },
   release_index: {
-    index_id: POSITIVE,
+    index_id: withSql(POSITIVE, 'PRIMARY KEY AUTOINCREMENT'),
     release_id: RELEASE_ID,
     state: oneOf(['indexing', 'complete', 'dropped']),
     parser_version: COMPARED_TEXT,
     rules_digest: DIGEST_BYTES,
     previous_index_id: nullable(POSITIVE),
-    generation: COUNT,
+    generation: withSql(COUNT, 'DEFAULT 0'),
     indexed_at: nullable(SECONDS),
     totals: nullable(JSON_OBJECT),
   },
   container: {
-    index_id: POSITIVE,
+    index_id: withSql(POSITIVE, 'REFERENCES release_index'),
     position: COUNT,
     destination: PATH,
     // A destination, or the glob of people that names it.
     destination_key: COMPARED_TEXT,
     blake3: DIGEST_BYTES,
     rules_digest: DIGEST_BYTES,
-    content_id: nullable(POSITIVE),
-    units_before: COUNT,
-    is_unchanged: FLAG,
+    content_id: withSql(nullable(POSITIVE), 'REFERENCES content'),
+    units_before: withSql(COUNT, 'DEFAULT 0'),
+    is_unchanged: withSql(FLAG, 'DEFAULT 0'),
     ambiguity: nullable(FREE_TEXT),
     ambiguous_since: nullable(SECONDS),
   },
   pair: {
-    index_id: POSITIVE,
+    index_id: withSql(POSITIVE, 'REFERENCES release_index'),
     side: SIDE,
     position: COUNT,
     first_ordinal: COUNT,
@@ -276,8 +149,53 @@ export const INDEX_RULES: TableRules = {
     single_text: nullable(bytes(TEXT_BYTES)),
     context: nullable(CONTEXT),
   },
-  wanderer: { side: SIDE, context: CONTEXT, position: COUNT, ordinal: COUNT },
-};
+  wanderer: {
+    side: SIDE,
+    context: CONTEXT,
+    position: COUNT,
+    ordinal: COUNT,
+  },
+} satisfies TableRules;
+
+const table = createTablesOf(INDEX_TABLES);
+
+/**
+ * The tables of the parse index.
+ *
+ * `content` is the text that one container's bytes gave. Releases share it, so an unchanged container is neither parsed nor
+ * stored again. `release_index` is one indexing of one release; `container` is its list of files; `ambiguity` is
+ * a warning about the name of a file among the others of its release. A run of units with equal
+ * archive entry, object and format is a `leaf`. `pair` says what became of units since the previous release, in runs;
+ * containers with unchanged content have no rows there. `leftover` and `wanderer` are the working tables of one carry-over.
+ */
+const INDEX_SCHEMA = `
+${table('content')}
+CREATE UNIQUE INDEX content_key ON content (blake3, destination_key, parser_version, rules_digest)
+  WHERE state = 'complete' AND is_reusable = 1;
+CREATE INDEX content_bytes ON content (blake3) WHERE state = 'complete' AND is_reusable = 1;
+CREATE INDEX content_state ON content (state) WHERE state <> 'complete';
+
+${table('leaf', 'PRIMARY KEY (content_id, first_ordinal)')}
+CREATE INDEX leaf_path_id ON leaf (path_id) WHERE path_id IS NOT NULL;
+CREATE INDEX leaf_archive_entry ON leaf (archive_entry) WHERE archive_entry IS NOT NULL;
+
+${table('unit', 'PRIMARY KEY (content_id, ordinal)')}
+
+${table('parse_error', 'PRIMARY KEY (content_id, number)')}
+
+${table('release_index')}
+
+${table('container', 'PRIMARY KEY (index_id, position)')}
+CREATE UNIQUE INDEX container_destination ON container (index_id, destination);
+CREATE UNIQUE INDEX container_key ON container (index_id, destination_key);
+CREATE INDEX container_content ON container (content_id);
+
+${table('pair', 'PRIMARY KEY (index_id, side, position, first_ordinal)')}
+
+${table('leftover', 'PRIMARY KEY (side, position, ordinal)')}
+
+${table('wanderer', 'PRIMARY KEY (side, context, position, ordinal)')}
+`;
 
 /** "SLI" and the version of the schema: a file of another version is treated as one of another program. */
 const APPLICATION_ID = 0x53_4c_49_00 + INDEX_SCHEMA_VERSION;
@@ -321,7 +239,7 @@ function open(path: string): Database {
     path,
     migrations: [{ version: 1, name: 'index', sql: INDEX_SCHEMA }],
     applicationId: APPLICATION_ID,
-    rules: INDEX_RULES,
+    rules: INDEX_TABLES,
     // A batch that a power failure loses is parsed again.
     durable: false,
   });

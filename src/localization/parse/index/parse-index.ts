@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/process/clock.ts';
-import { createCarriedReader, createPageFinder } from './read/unit-segments.ts';
+import { createCarriedReader, createEachSegment, createPageFinder } from './read/unit-segments.ts';
 import { copyContent } from './write/content-copier.ts';
 import { createContentReader } from './read/content-reader.ts';
 import { createContentWriter, type ContentWriter } from './write/content-writer.ts';
@@ -15,7 +15,8 @@ import { statusOf, type IndexStatus } from './index-status.ts';
 import { readParseErrors, type ParseErrorsBody } from './read/parse-errors.ts';
 import { completeRelease } from './write/release-completion.ts';
 import { readReportedIndex, type ReportedIndex } from './read/reported-index.ts';
-import { readTextUnits, type TextUnitsPage } from './read/text-units.ts';
+import { readTextUnits, readUnitsAt, type TextUnitsPage } from './read/text-units.ts';
+import { createUnitScan, type NamedPlace, type ScannedUnits, type UnitScan } from './read/unit-search.ts';
 import { readDifferences, type DifferencesQuery, type UnitDifferences } from './read/unit-differences.ts';
 import type { UnitQuery } from './read/unit-filter.ts';
 import { createContainersAfterReader, type ReadContainersAfter } from './read/containers-after.ts';
@@ -36,6 +37,8 @@ export interface ParseIndex extends ContentWriter, IndexCleanup {
   complete(indexId: number): Generator<void, ReportedIndex>;
   status(): IndexStatus;
   textUnits(query: UnitQuery): TextUnitsPage;
+  scanUnits(scan: UnitScan): ScannedUnits;
+  unitsAt(named: { readonly places: readonly NamedPlace[]; readonly query: UnitQuery }): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
   readonly containersAfter: ReadContainersAfter;
   readonly unitsAfter: ReadUnitsAfter;
@@ -56,7 +59,10 @@ export function openParseIndex(path: string, clock: Clock): ParseIndex {
   const writer = createContentWriter(database, clock);
   const cleanup = createIndexCleanup(database);
   const readCarried = createCarriedReader(database);
-  const pages = { reader, findPage: createPageFinder(database, reader), readCarried };
+  const eachSegment = createEachSegment(database);
+  const findPage = createPageFinder(database, reader, eachSegment);
+  const pages = { database, reader, findPage, readCarried };
+  const scanUnits = createUnitScan(database, eachSegment);
   const reported = (): ReportedIndex | null => readReportedIndex(database);
   return {
     rebuilt,
@@ -72,6 +78,8 @@ export function openParseIndex(path: string, clock: Clock): ParseIndex {
     complete: (indexId) => completeRelease(database, clock, indexId),
     status: () => statusOf(reported()),
     textUnits: (query) => readTextUnits(pages, reported(), query),
+    scanUnits: (scan) => scanUnits(reported(), scan),
+    unitsAt: (named) => readUnitsAt(pages, reported(), named),
     errors: (query) => readParseErrors(database, reported(), query),
     containersAfter: createContainersAfterReader(database),
     unitsAfter: createUnitsAfterReader(database, reader, readCarried),

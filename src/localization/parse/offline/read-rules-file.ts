@@ -1,7 +1,7 @@
-import { isMap, isNode, isScalar, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import { loadConfiguration } from '../../../platform/config/load-configuration.ts';
+import { keepSections } from '../../../platform/config/keep-sections.ts';
 import { readConfigurationFile } from '../../../platform/config/run-configured.ts';
 import { loadRules, RulesError, type LoadedRules } from '../rules/load-rules.ts';
 import { parseConfigurationSchema, type ParseConfiguration } from '../rules/parse-config.ts';
@@ -11,28 +11,6 @@ const rulesFileSchema = z.strictObject({ parse: parseConfigurationSchema });
 export interface RulesFile {
   readonly configuration: ParseConfiguration;
   readonly rules: LoadedRules;
-}
-
-/**
- * Blanks the other sections of a file that has a section `parse`: the configuration of a daemon has more of them. Line
- * numbers do not change.
- */
-function onlyParseSection(text: string): string {
-  const { contents, errors } = parseDocument(text, { logLevel: 'silent' });
-  if (errors.length > 0 || !isMap(contents) || contents.flow === true || !contents.has('parse')) return text;
-  let blanked = text;
-  for (const [index, { key, value }] of contents.items.entries()) {
-    if (!isScalar(key) || key.value === 'parse' || !key.range) continue;
-    const next = contents.items[index + 1]?.key;
-    const end =
-      isScalar(next) && next.range
-        ? next.range[0]
-        : ((isNode(value) ? value.range?.[2] : undefined) ?? text.length);
-    const [start] = key.range;
-    blanked =
-      blanked.slice(0, start) + blanked.slice(start, end).replaceAll(/[^\n]/g, ' ') + blanked.slice(end);
-  }
-  return blanked;
 }
 
 /**
@@ -48,7 +26,7 @@ export async function readRulesFile(path: string | null): Promise<Result<RulesFi
     name: 'slipway parse',
     argv: path === null ? [] : [`--config=${path}`],
     env: {},
-    readFile: (file) => onlyParseSection(readConfigurationFile(file)),
+    readFile: (file) => keepSections(readConfigurationFile(file), ['parse']),
   });
   if (!loaded.ok) return failure(loaded.error);
   const configuration = loaded.value.config.parse;

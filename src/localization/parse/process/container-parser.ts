@@ -3,7 +3,6 @@ import type { ContainerJob } from '../container/parse-container.ts';
 import { failedContainer, type ContainerOutcome, type ParsedUnit } from '../container/parsed-container.ts';
 import type { LoadedRules } from '../rules/load-rules.ts';
 import { processNames, type ContainerProcesses } from './container-processes.ts';
-import type { ParseProgram } from './parse-program.ts';
 import { unpackUnits, type UnitBatch } from './unit-batch.ts';
 
 export interface ContainerParser {
@@ -25,10 +24,10 @@ export interface ContainerParser {
   close(): void;
 }
 
-/** Creates a parser; its processes start with the first containers. The time for a container is without that of `onUnits`. */
+/** Creates a parser; its processes start with the first containers, the first one earlier when it is prepared. The time for a container is without that of `onUnits`. */
 export function createContainerParser(
-  options: ContainerProcesses & { readonly program?: URL | ParseProgram },
-): ContainerParser {
+  options: ContainerProcesses & { readonly program?: URL },
+): ContainerParser & { prepare(): void } {
   const pool = createIsolatedPool<LoadedRules, ContainerJob, UnitBatch, ContainerOutcome>({
     program: new URL('./parse-process.ts', import.meta.url),
     ...options,
@@ -36,6 +35,7 @@ export function createContainerParser(
     names: processNames('parsing'),
   });
   return {
+    prepare: () => pool.prepare(),
     parse: async (job, onUnits, signal) => {
       const done = await pool.run(job, async (units) => await onUnits(unpackUnits(units)), signal);
       const outcome = done.kind === 'done' ? done.result : failedContainer(done.code, done.message);

@@ -5,7 +5,7 @@ import { blake3Hex } from '../../../platform/hashing/blake3.ts';
 import type { Blake3Hex } from '../../../domain/release/digest.ts';
 import { compileScript, type CompiledScript } from '../../../formats/script/compile-script.ts';
 import { compileConditions, type FieldSelection } from './format-presets.ts';
-import { DEFAULT_RULE, type ParseRule, type RuleFormat } from './parse-config.ts';
+import type { ParseRule, RuleFormat } from './parse-config.ts';
 import { parsingPart, type LoadedRules, type ParsingPart } from './load-rules.ts';
 import { formatHint } from '../../../formats/sniff.ts';
 import { compileConstraints, type TextConstraints } from './text-constraints.ts';
@@ -59,6 +59,26 @@ export const DEFAULT_SPEAKERS = [
   'character_name',
 ];
 export const DEFAULT_SCENES = ['scene', 'Scene', 'SceneId', 'scene_id'];
+
+/**
+ * The rule for files that no configured rule matches: what the schema of rules fills in, in its order, which decides digests. The
+ * schema itself would be most of what a process that parses loads at its start.
+ */
+export const DEFAULT_RULE: ParseRule = {
+  destination: ['**'],
+  entry: [],
+  format: 'auto',
+  encoding: 'utf-8',
+  delimiter: 'auto',
+  conditions: [],
+  header: true,
+  include: [],
+  exclude: [],
+  nested: { m_Script: 'auto' },
+  limits: [],
+  repetitions: true,
+  tags: 'unity-rich-text',
+};
 
 /** Prepares rules. The rule for everything else comes last. */
 export function compileRules(loaded: LoadedRules): CompiledRules {

@@ -302,9 +302,6 @@ export type ParseConfiguration = z.output<typeof parseConfigurationSchema>;
 
 export type ParseRule = z.output<typeof parseRuleSchema>;
 
-/** The rule for files that no configured rule matches. */
-export const DEFAULT_RULE: ParseRule = parseRuleSchema.parse({ destination: ['**'] });
-
 function unknownSecret(name: string): string {
   return `names the secret "${name}", which parse.secrets does not have`;
 }

@@ -1,20 +1,11 @@
 import { statfsSync, statSync } from 'node:fs';
 import { messageOf } from '../../../platform/errors.ts';
-import { errorCode } from '../../../platform/files/error-code.ts';
 import { systemClock } from '../../../platform/process/clock.ts';
 import { DATA_FULL, isDatabaseDamage, storageFailureOf } from '../../../engine/database/storage-failure.ts';
 import { setIndexAside } from '../index/index-database.ts';
+import { INDEX_REPLACED, isIndexReplaced, type IndexReplacement } from './index-replaced.ts';
 import { openParseIndex, type ParseIndex } from '../index/parse-index.ts';
 
-/** Why an empty index took the place of another one. */
-export interface IndexReplacement {
-  /** Unix milliseconds. */
-  readonly at: number;
-  readonly reason: string;
-}
-
-/** The code of the error that says that the index was replaced during this call. */
-const INDEX_REPLACED = 'index_replaced';
 /** The code of the error that says that no run has filled the new index yet. */
 const INDEX_EMPTY = 'index_empty';
 /** Work begins again once; an index that is lost twice has a cause that a third attempt does not fix. */
@@ -187,8 +178,4 @@ function identityOf(path: string): string | null {
 
 function indexError(code: string, reason: string): Error {
   return Object.assign(new Error(`${reason}; the next parse run fills the new index`), { code });
-}
-
-export function isIndexReplaced(error: unknown): boolean {
-  return errorCode(error) === INDEX_REPLACED;
 }

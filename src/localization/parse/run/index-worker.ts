@@ -12,10 +12,11 @@ import type { ParseErrorsBody } from '../index/read/parse-errors.ts';
 import type { TextUnitsPage } from '../index/read/text-units.ts';
 import type { DifferencesQuery, UnitDifferences } from '../index/read/unit-differences.ts';
 import type { UnitQuery } from '../index/read/unit-filter.ts';
+import type { NamedPlace, ScannedUnits, UnitScan } from '../index/read/unit-search.ts';
 import type { ReadContainersAfter } from '../index/read/containers-after.ts';
 import type { UnitsAfter, UnitsAfterQuery } from '../index/read/units-after.ts';
 import { processBounds } from '../process/container-processes.ts';
-import { createContainerParser } from '../process/container-parser.ts';
+import { createContainerParser, type ContainerParser } from '../process/container-parser.ts';
 import { compileRules } from '../rules/compile-rules.ts';
 import { rulesDigest, type LoadedRules } from '../rules/load-rules.ts';
 import type { ParseConfiguration } from '../rules/parse-config.ts';
@@ -26,7 +27,8 @@ import {
   type IndexProgress,
   takeSteps,
 } from './index-release.ts';
-import { checkSpace, IndexHolder, type IndexReplacement } from './index-holder.ts';
+import { checkSpace, IndexHolder } from './index-holder.ts';
+import type { IndexReplacement } from './index-replaced.ts';
 
 interface IndexJob {
   /** Root of the snapshot volume. */
@@ -56,6 +58,10 @@ export interface ParseStore {
   status(): ParseThreadStatus;
   /** Reports throw Error with the code `index_empty` until a run filled an index that took the place of another one. */
   textUnits(query: UnitQuery): TextUnitsPage;
+  /** Looks at some units for a search. */
+  scanUnits(scan: UnitScan): ScannedUnits;
+  /** Units at some places, in the given order. */
+  unitsAt(named: { readonly places: readonly NamedPlace[]; readonly query: UnitQuery }): TextUnitsPage;
   errors(query: UnitQuery): ParseErrorsBody;
   readonly containersAfter: ReadContainersAfter;
   /** Pages through the units of the reported release with their carry-over. */
@@ -81,22 +87,33 @@ export function createStore({ indexPath, scratchDirectory }: ParseThreadData): P
   return {
     index: async (job, context) => {
       const signal = AbortSignal.any([context.signal, stopping.signal]);
-      progress = { containers: 0, total: 0, units: 0, phase: 'parsing' };
-      const current = progress;
+      const current: IndexProgress = { containers: 0, total: 0, units: 0, phase: 'parsing' };
+      const parser = createContainerParser({
+        ...processBounds(job.configuration),
+        rules: job.rules,
+        scratchDirectory,
+        clock: systemClock,
+      });
       try {
+        progress = current;
+        // Its process starts while the manifest is read and compared with the index. The system can refuse to start one.
+        parser.prepare();
         const files = await readFiles(job, signal);
         return await opened.run(
           async (index, either) =>
-            await runJob({ job, files, index, indexPath, scratchDirectory, progress: current }, either),
+            await runJob({ job, files, index, indexPath, parser, progress: current }, either),
           signal,
         );
       } finally {
+        parser.close();
         progress = null;
       }
     },
     progress: () => progress,
     status: () => opened.read((index) => ({ index: index.status(), replacement: opened.replacement })),
     textUnits: (query) => opened.readFilled((index) => index.textUnits(query)),
+    scanUnits: (scan) => opened.readFilled((index) => index.scanUnits(scan)),
+    unitsAt: (named) => opened.readFilled((index) => index.unitsAt(named)),
     errors: (query) => opened.readFilled((index) => index.errors(query)),
     containersAfter: (query) => opened.readFilled((index) => index.containersAfter(query)),
     unitsAfter: (query) => opened.readFilled((index) => index.unitsAfter(query)),
@@ -120,46 +137,36 @@ async function runJob(
     job,
     files,
     index,
-    scratchDirectory,
+    parser,
     indexPath,
     progress,
   }: {
     readonly job: IndexJob;
     readonly files: FilesOfRelease;
     readonly index: ParseIndex;
-    readonly scratchDirectory: string;
+    readonly parser: ContainerParser;
     readonly indexPath: string;
     readonly progress: IndexProgress;
   },
   signal: AbortSignal,
 ): Promise<IndexedRelease> {
   const { processes, stableNames } = job.configuration;
-  const parser = createContainerParser({
-    ...processBounds(job.configuration),
-    rules: job.rules,
-    scratchDirectory,
-    clock: systemClock,
-  });
-  try {
-    const release = {
-      ...job,
-      files,
-      stableNames,
-      rules: compileRules(job.rules),
-      rulesDigest: rulesDigest(job.rules),
-    };
-    const dependencies = {
-      index,
-      parser,
-      processes,
-      checkSpace: () => checkSpace(dirname(indexPath)),
-    };
-    const done = await indexRelease(dependencies, release, progress, signal);
-    await takeSteps(dropReleases(index, [job.releaseId, ...job.keptReleases]), signal);
-    return done;
-  } finally {
-    parser.close();
-  }
+  const release = {
+    ...job,
+    files,
+    stableNames,
+    rules: compileRules(job.rules),
+    rulesDigest: rulesDigest(job.rules),
+  };
+  const dependencies = {
+    index,
+    parser,
+    processes,
+    checkSpace: () => checkSpace(dirname(indexPath)),
+  };
+  const done = await indexRelease(dependencies, release, progress, signal);
+  await takeSteps(dropReleases(index, [job.releaseId, ...job.keptReleases]), signal);
+  return done;
 }
 
 async function readFiles({ root, snapshotId }: IndexJob, signal: AbortSignal): Promise<FilesOfRelease> {

@@ -74,14 +74,14 @@ export function readAnswerRows(
       if (typeof text === 'string' && repeatsPrompt(text, masked.text, sentences))
         return failure(PROMPT_REPEATED);
       if (typeof text === 'string') return restoredRow(text, masked, style);
-      return failure({ code: 'answer_malformed', message: 'the row does not have the string "t"' });
+      return failure({ code: 'answer_malformed', message: 'the row has no string "t"' });
     },
   );
 }
 
 const PROMPT_REPEATED: RowFailure = {
   code: 'answer_malformed',
-  message: 'the translation has a sentence of the prompt',
+  message: 'the translation contains a sentence of the prompt',
 };
 
 /** Shortest part of a prompt that no translation has by chance. */
@@ -182,7 +182,7 @@ export function maskUnits(
       sendable.push({ unit, masked });
       continue;
     }
-    const message = 'the source has more different placeholders than tokens exist';
+    const message = 'the source has more distinct placeholders than there are tokens';
     failed.set(unit.unitId, failure({ code: 'too_many_placeholders', message }));
   }
   return { sendable, failed };

@@ -1,6 +1,7 @@
 import { smallerBatches, splitIntoBatches, type BatchSize } from '../../../domain/translation/batches.ts';
 import { failure, type Result } from '../../../domain/result.ts';
 import type { Breaker, Turn } from './breaker.ts';
+import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 import type { RequestCounts, TranslationOutcome, UnitToTranslate } from './provider.ts';
 import {
   FINAL_FAILURES,
@@ -38,6 +39,8 @@ export interface AskOptions {
   readonly counts: RequestCounts;
   /** `null` for a provider that is asked without a network. */
   readonly breaker: Breaker | null;
+  /** Longest wait for a request; absent: the usual one of the provider. */
+  readonly longestWaitMs?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -60,13 +63,13 @@ interface Settled<Value> {
 
 const NO_ROW: RowFailure = {
   code: 'answer_malformed',
-  message: 'the answer has no row for this unit whose id and source fit',
+  message: 'the answer has no row with the id and source of this unit',
 };
 
 /**
  * Asks for units until each has an answer or has failed. Good rows are kept; only the others are asked again, in requests that halve
  * each time, and the last time alone. A failure that has nothing to do with units is tried again as the breaker allows, and ends it
- * when that opens: units without a result share the failure.
+ * when that opens: units without a result share the failure. A unit that the run has asked for often enough fails without a request.
  *
  * @returns each unit once
  * @throws the reason of the signal
@@ -76,10 +79,18 @@ export async function askUntilSettled<Unit extends AskedUnit, Value>(
   options: AskOptions,
   ask: AskOnce<Unit, Value>,
 ): Promise<Settled<Value>> {
-  const { breaker, signal } = options;
+  const { breaker, counts, signal } = options;
   const results: SettledUnit<Value>[] = [];
   const failures: FailedUnit[] = [];
   const queue = firstBatches(units, options);
+  /** The units that may be asked for once more; the others have failed. */
+  const askable = (batch: readonly Unit[]): readonly Unit[] =>
+    batch.filter(({ unitId }) => {
+      if (!isAskedEnough(options, unitId)) return true;
+      const reason = counts.get(unitId)?.reason ?? NO_ROW;
+      failures.push({ unitId, ...reason, retryAfterMs: null, isFinal: true });
+      return false;
+    });
   const askedAlone = new Set<string>();
 
   /** Asks again about units without a usable row, except for those that were asked for often enough. */
@@ -91,6 +102,7 @@ export async function askUntilSettled<Unit extends AskedUnit, Value>(
     const isAlone = asked.length === 1;
     const open = left.filter(({ unitId }) => {
       const reason = why(unitId);
+      counts.set(unitId, { times: timesOf(counts, unitId), reason });
       const isFinal = isAskedEnough(options, unitId) || (isAlone && FINAL_FAILURES.has(reason.code));
       const isOver = isFinal || (isAlone && askedAlone.has(unitId));
       if (isOver) failures.push({ unitId, ...reason, retryAfterMs: null, isFinal });
@@ -100,7 +112,9 @@ export async function askUntilSettled<Unit extends AskedUnit, Value>(
     queue.push(...nextBatches(asked, open, options));
   };
 
-  for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const batch = askable(next);
+    if (batch.length === 0) continue;
     const asked = await askBatch(batch, queue, options, ask);
     if (asked.error === null) {
       const { rows, providerRunId } = asked.answer;
@@ -133,7 +147,11 @@ function canTryAgain(code: ProviderFailureCode, breaker: Breaker | null): boolea
 }
 
 function isAskedEnough({ counts, requestsPerUnit }: AskOptions, unitId: string): boolean {
-  return (counts.get(unitId) ?? 0) > requestsPerUnit;
+  return timesOf(counts, unitId) > requestsPerUnit;
+}
+
+function timesOf(counts: RequestCounts, unitId: string): number {
+  return counts.get(unitId)?.times ?? 0;
 }
 
 type Asked<Unit, Value> =
@@ -147,11 +165,11 @@ async function askBatch<Unit extends AskedUnit, Value>(
   options: AskOptions,
   ask: AskOnce<Unit, Value>,
 ): Promise<Asked<Unit, Value>> {
-  const { breaker, counts, signal } = options;
+  const { breaker, counts, longestWaitMs, signal } = options;
   let units = batch;
   let turn: Turn | null = null;
   try {
-    turn = (await breaker?.admit(signal)) ?? null;
+    turn = (await breaker?.admit(signal, longestWaitMs)) ?? null;
     if (turn?.isProbe === true && batch.length > 1) {
       const small = smallest(batch, counts);
       units = [small];
@@ -160,13 +178,12 @@ async function askBatch<Unit extends AskedUnit, Value>(
     // One unit that has failed before says no more about the provider.
     const isAskedAgain = units.length === 1 && units.every(({ unitId }) => counts.has(unitId));
     const answer = await ask(units);
-    count(units, counts);
     const isKnown = breaker?.hasWorked() === true || (isAskedAgain && turn?.isProbe !== true);
     const says = verdictOf(answer.rows, units.length, isKnown);
-    if (says === 'failed') {
-      const error = new ProviderError('answer_malformed', firstFailure(answer.rows).message);
-      return { units, error: judged(error, units.length, turn, breaker) };
-    }
+    const useless =
+      says === 'failed' ? new ProviderError('answer_malformed', firstFailure(answer.rows).message) : null;
+    count(units, counts, useless);
+    if (useless !== null) return { units, error: judged(useless, units.length, turn, breaker) };
     if (says === 'worked') turn?.worked();
     else turn?.left();
     return { units, error: null, answer };
@@ -175,13 +192,20 @@ async function askBatch<Unit extends AskedUnit, Value>(
       turn?.left();
       throw error;
     }
-    if (PROVIDER_FAILURES[error.code] === 'unit') count(units, counts);
+    if (PROVIDER_FAILURES[error.code] === 'unit') count(units, counts, error);
     return { units, error: judged(error, units.length, turn, breaker) };
   }
 }
 
-function count(units: readonly AskedUnit[], counts: RequestCounts): void {
-  for (const { unitId } of units) counts.set(unitId, (counts.get(unitId) ?? 0) + 1);
+/** @param why they were in vain; `null` leaves the reason of an earlier request */
+function count(units: readonly AskedUnit[], counts: RequestCounts, why: RowFailure | null): void {
+  for (const { unitId } of units) {
+    const { times = 0, reason = null } = counts.get(unitId) ?? {};
+    counts.set(unitId, {
+      times: times + 1,
+      reason: why === null ? reason : { code: why.code, message: why.message },
+    });
+  }
 }
 
 /**
@@ -256,7 +280,7 @@ function asOfProvider({ code, message, retryAfterMs }: ProviderError): ProviderE
 
 /** The unit of the fewest requests, and of those the shortest. */
 function smallest<Unit extends AskedUnit>(units: readonly Unit[], counts: RequestCounts): Unit {
-  const order = ({ unitId, sourceText }: Unit): number => (counts.get(unitId) ?? 0) * 1e9 + sourceText.length;
+  const order = ({ unitId, sourceText }: Unit): number => timesOf(counts, unitId) * 1e9 + sourceText.length;
   return units.reduce((best, unit) => (order(unit) < order(best) ? unit : best));
 }
 
@@ -266,7 +290,7 @@ function firstBatches<Unit extends AskedUnit>(
   options: AskOptions,
 ): (readonly Unit[])[] {
   const { size, counts } = options;
-  const byCount = Map.groupBy(units, ({ unitId }) => Math.min(counts.get(unitId) ?? 0, 10));
+  const byCount = Map.groupBy(units, ({ unitId }) => Math.min(timesOf(counts, unitId), 10));
   return [...byCount].flatMap(([times, some]) => {
     const most = isLastTime(options, times) ? 1 : Math.ceil(size.units / 2 ** times);
     return [...splitIntoBatches(some, { ...size, units: most })];
@@ -279,7 +303,7 @@ function nextBatches<Unit extends AskedUnit>(
   left: readonly Unit[],
   options: AskOptions,
 ): readonly (readonly Unit[])[] {
-  const isLast = ({ unitId }: Unit): boolean => isLastTime(options, options.counts.get(unitId) ?? 0);
+  const isLast = ({ unitId }: Unit): boolean => isLastTime(options, timesOf(options.counts, unitId));
   if (left.length === 0) return [];
   if (left.some(isLast)) return left.map((unit) => [unit]);
   return smallerBatches(asked.length, left);
@@ -289,17 +313,18 @@ function isLastTime({ requestsPerUnit }: AskOptions, times: number): boolean {
   return times >= requestsPerUnit && times > 0;
 }
 
-/** The same for translations. */
+/** The same for translations. @param ask tells `count` what each request used */
 export async function translateUntilSettled(
   units: readonly UnitToTranslate[],
   options: AskOptions,
-  ask: AskOnce<UnitToTranslate, string>,
-): Promise<{
-  readonly results: TranslationOutcome['results'];
-  readonly failures: readonly FailedUnit[];
-}> {
+  ask: (units: readonly UnitToTranslate[], count: (used: Usage) => void) => Promise<AnswerRows>,
+): Promise<TranslationOutcome> {
+  let usage = NO_USAGE;
+  const count = (used: Usage): void => {
+    usage = addUsage(usage, used);
+  };
   const { results, failures } = await askUntilSettled(units, options, async (some) => {
-    const answer = await ask(some);
+    const answer = await ask(some, count);
     return { ...answer, rows: new Map([...answer.rows].map(([unitId, row]) => [unitId, storable(row)])) };
   });
   return {
@@ -309,6 +334,7 @@ export async function translateUntilSettled(
       providerRunId,
     })),
     failures,
+    usage,
   };
 }
 

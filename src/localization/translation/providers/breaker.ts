@@ -1,5 +1,5 @@
 import { backoffMs } from '../../../platform/process/backoff.ts';
-import type { Clock } from '../../../platform/process/clock.ts';
+import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { ProviderError } from './provider-failure.ts';
 
 /** The right to send one request. Exactly one of its functions is called when the request has ended. */
@@ -14,17 +14,30 @@ export interface Turn {
   left(): void;
 }
 
+/** How the requests to a provider went. Times are Unix seconds. */
+export interface BreakerState {
+  /** `untried`: no request yet; `failing`: the last one failed; `out`: so many failed that no more are sent. */
+  readonly state: 'untried' | 'works' | 'failing' | 'out';
+  readonly lastAnswerAt: number | null;
+  readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
+  /** When the next request may be sent, if that is later. */
+  readonly nextRequestAt: number | null;
+}
+
 /** Stops asking a provider that fails. All runs that use the provider share one. */
 export interface Breaker {
   /**
    * Waits until a request may be sent: after a failure for a moment, and after several in a row until one small request has
    * succeeded.
    *
+   * @param waitMs longest wait; absent: the usual one of the provider
    * @throws the last ProviderError when the wait would be too long, or when the small request has failed; the reason of the signal
    */
-  admit(signal: AbortSignal): Promise<Turn>;
+  admit(signal: AbortSignal, waitMs?: number): Promise<Turn>;
   /** Whether so many requests have failed in a row that no more are sent. */
   isOpen(): boolean;
+  /** How the last requests went, for people. */
+  state(): BreakerState;
   /** Whether the provider has ever understood a request. */
   hasWorked(): boolean;
   /** Lets the next request through without a wait that the provider did not ask for: someone begins a new run. */
@@ -50,6 +63,7 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
   let openings = 0;
   let hasWorked = false;
   let last: ProviderError | null = null;
+  const record = createRecord(clock);
   let closedUntil = clock.monotonic();
   /** The same for a wait that the provider asked for. */
   let askedUntil = closedUntil;
@@ -61,11 +75,12 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
     probe = null;
   };
 
-  const failed = (isProbe: boolean, error: ProviderError): void => {
+  const failed = (isProbe: boolean, waitMs: number, error: ProviderError): void => {
     last = error;
+    record.failed(error);
     failures += 1;
     const { retryAfterMs } = error;
-    const isOut = failures >= most || (retryAfterMs ?? 0) > longestWaitMs;
+    const isOut = failures >= most || (retryAfterMs ?? 0) > waitMs;
     if (isProbe || (isOut && openings === 0)) openings += 1;
     // A provider that says when to come back is believed.
     const wait =
@@ -78,18 +93,20 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
     endProbe(isProbe, true);
   };
 
-  const turn = (isProbe: boolean): Turn => ({
+  const turn = (isProbe: boolean, waitMs: number): Turn => ({
     isProbe,
     worked: () => {
+      record.answered();
       // An answer to a request from before the failures closes nothing.
       if (openings > 0 && !isProbe) return;
       failures = 0;
       openings = 0;
       hasWorked = true;
+      record.worked();
       endProbe(isProbe, false);
     },
     failed: (error) => {
-      failed(isProbe, error);
+      failed(isProbe, waitMs, error);
     },
     left: () => {
       endProbe(isProbe, false);
@@ -99,11 +116,12 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
   return {
     isOpen: () => openings > 0,
     hasWorked: () => hasWorked,
+    state: () => record.read(openings > 0, closedUntil - clock.monotonic()),
     tryAgain: () => {
       if (openings === 0) failures = 0;
       closedUntil = askedUntil;
     },
-    admit: async (signal) => {
+    admit: async (signal, waitMs = longestWaitMs) => {
       for (;;) {
         signal.throwIfAborted();
         if (probe !== null) {
@@ -112,16 +130,41 @@ export function createBreaker({ most, longestWaitMs, clock, random }: BreakerOpt
           continue;
         }
         const wait = closedUntil - clock.monotonic();
-        if (openings > 0 && wait > longestWaitMs && last !== null) throw again(last, wait);
+        if (openings > 0 && wait > waitMs && last !== null) throw again(last, wait);
         if (wait > 0) {
           await clock.sleep(Math.ceil(wait), signal);
           continue;
         }
-        if (openings === 0) return turn(false);
+        if (openings === 0) return turn(false, waitMs);
         probe = Promise.withResolvers();
-        return turn(true);
+        return turn(true, waitMs);
       }
     },
+  };
+}
+
+/** Keeps how requests went, for people. */
+function createRecord(clock: Clock) {
+  let last: BreakerState['state'] = 'untried';
+  let lastAnswerAt: number | null = null;
+  let lastFailure: BreakerState['lastFailure'] = null;
+  return {
+    answered: (): void => {
+      lastAnswerAt = unixSeconds(clock);
+    },
+    worked: (): void => {
+      last = 'works';
+    },
+    failed: ({ code, message }: ProviderError): void => {
+      last = 'failing';
+      lastFailure = { code, message, at: unixSeconds(clock) };
+    },
+    read: (isOut: boolean, waitMs: number): BreakerState => ({
+      state: isOut ? 'out' : last,
+      lastAnswerAt,
+      lastFailure,
+      nextRequestAt: waitMs > 0 ? Math.ceil((clock.now() + waitMs) / 1000) : null,
+    }),
   };
 }
 

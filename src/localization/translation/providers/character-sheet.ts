@@ -56,7 +56,7 @@ export function parseCharacterSheet(text: string): CharacterSheet {
     }
     const character = characterOf(cells, columns, number);
     if (characters.has(character.name)) {
-      throw new CharacterSheetError(`row ${number}: "${character.name}" has a row already`);
+      throw new CharacterSheetError(`row ${number}: "${character.name}" already has a row`);
     }
     characters.set(character.name, character);
   }

@@ -1,3 +1,4 @@
+import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import { parseJsonExact } from '../../../contract/json/json-exact.ts';
 import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
@@ -18,7 +19,7 @@ const RUN_ID_CHARACTERS = 200;
 
 /**
  * Reads a chat completion in the shapes in which servers send it: JSON, or server-sent events although nobody asked for them. A server
- * that reports no usage is charged with the estimate.
+ * that reports no usage is charged with the estimate, or with its text when that is longer.
  *
  * @param now Unix milliseconds
  * @throws ProviderError for an error inside of the answer, a page of a proxy, and everything that is no completion
@@ -44,7 +45,13 @@ export function readCompletion(
     providerRunId: shownRunId(memberOf(body, 'id')),
     used: {
       promptTokens: counted('prompt_tokens', estimate.promptTokens),
-      answerTokens: counted('completion_tokens', estimate.answerTokens),
+      answerTokens: counted(
+        'completion_tokens',
+        Math.max(
+          estimate.answerTokens,
+          estimateTokens(textOf(memberOf(memberOf(choice, 'message'), 'content'))),
+        ),
+      ),
       characters: estimate.characters,
     },
     content: () => contentOf(body, choice, secrets),
@@ -63,7 +70,7 @@ function bodyOf({ body, contentType }: BoundedAnswer): unknown {
   if (text.startsWith('<')) {
     throw new ProviderError(
       'provider_error',
-      'the answer is a web page, perhaps of a proxy; check the url of the provider and what is in front of it',
+      'the answer is a web page, perhaps from a proxy; check the url of the provider and any proxy in front of it',
     );
   }
   const parsed = parsedOrNull(text);
@@ -137,7 +144,7 @@ function contentOf(body: unknown, choice: unknown, secrets: SecretMask): string 
   const finish = typeof reason === 'string' ? reason.toLowerCase() : null;
   const blocked = memberOf(memberOf(body, 'promptFeedback'), 'blockReason');
   if (FILTERED.has(finish) || typeof blocked === 'string') {
-    throw new ProviderError('answer_refused', 'the filter of the provider stopped the answer');
+    throw new ProviderError('answer_refused', 'the content filter of the provider stopped the answer');
   }
   if (CUT.has(finish)) {
     throw new ProviderError('answer_cut', 'the answer reached its longest length before it was complete');

@@ -35,7 +35,7 @@ function leavesNoPrompt(words: string): boolean {
 
 /**
  * What errors mean, the first that fits. The wording is that of OpenAI, Azure, Gemini, Mistral, Anthropic, OpenRouter, DeepSeek, vLLM,
- * llama.cpp and Ollama, as their documentation and the issues of their clients show it.
+ * llama.cpp, Ollama, DeepL and LibreTranslate, as their documentation and the issues of their clients show it.
  */
 const RULES: readonly Rule[] = [
   {
@@ -43,18 +43,24 @@ const RULES: readonly Rule[] = [
     words:
       /insufficient_quota|insufficient[ _]balance|insufficient[ _]credits?|credit balance|more credits|payment[ _]required|billing[ _]?(?:hard[ _]limit|not[ _]active)|account (?:is )?(?:deactivated|suspended|not active)|arrearage/,
     nextStep:
-      'the account needs credit: check the plan and the billing of the provider, or lower maxAnswerTokens',
+      'the account needs credit: check the plan and billing at the provider, or lower maxAnswerTokens',
   },
   {
     code: 'provider_account',
     statuses: [402],
-    nextStep: 'the account needs credit: check the plan and the billing of the provider',
+    nextStep: 'the account needs credit: check the plan and billing at the provider',
+  },
+  {
+    code: 'provider_account',
+    statuses: [456],
+    nextStep:
+      'the quota of the account is used up: raise the limit of characters at DeepL, or wait for the next month',
   },
   { code: 'provider_rejected', words: { test: leavesNoPrompt }, nextStep: LOWER_ANSWER },
   {
     code: 'request_too_large',
     words:
-      /context[_ ]length|maximum context|context[_ ](?:size|window)|prompt is too long|too many (?:input )?tokens|too large for model|input token count|maximum number of (?:input )?tokens|request too large|reduce the length|range of input length|string_above_max_length/,
+      /context[_ ]length|maximum context|context[_ ](?:size|window)|prompt is too long|too many (?:input )?tokens|too large for model|input token count|maximum number of (?:input )?tokens|request too large|reduce the length|range of input length|string_above_max_length|exceeds text limit/,
   },
   { code: 'request_too_large', statuses: [413] },
   {
@@ -73,16 +79,17 @@ const RULES: readonly Rule[] = [
     words:
       /content[_ ]filter|content management policy|responsibleaipolicy|content[_ ]policy|prohibited[_ ]content|(?:blocked|rejected|refused|filtered|stopped)\b.{0,80}\b(?:safety|moderation)|safety[_ ](?:system|violation)|(?:is|are|was|were|been) flagged|flagged (?:by|as|for)|data_inspection_failed|inappropriate content|sensitive content|blocklist/,
   },
+  { code: 'provider_throttled', words: /too many request limits violations/ },
   {
     code: 'provider_credentials',
     words:
-      /invalid[_ ]api[_ ]key|incorrect api key|api key (?:not valid|expired|is missing|not found)|invalid (?:subscription key|x-api-key)/,
-    nextStep: 'check tokenFile, and what the key may do',
+      /get an api key|invalid[_ ]api[_ ]key|incorrect api key|api key (?:not valid|expired|is missing|not found)|invalid (?:subscription key|x-api-key)/,
+    nextStep: 'check tokenFile and the permissions of the key',
   },
   {
     code: 'provider_credentials',
     statuses: [401, 403],
-    nextStep: 'check tokenFile, and what the key may do',
+    nextStep: 'check tokenFile and the permissions of the key',
   },
   {
     code: 'provider_rejected',
@@ -92,10 +99,11 @@ const RULES: readonly Rule[] = [
   },
   {
     code: 'provider_rejected',
-    words: /is not supported|unsupported (?:language|parameter|value)|extra inputs/,
+    words:
+      /(?:is|'target_lang'|'source_lang') not supported|not available as a target|unsupported (?:language|parameter|value)|extra inputs/,
     nextStep: SETTINGS,
   },
-  { code: 'provider_throttled', statuses: [429] },
+  { code: 'provider_throttled', statuses: [429, 529] },
   {
     code: 'provider_throttled',
     words: /rate[_ ]limit|resource_exhausted|too many requests|exceeded your current quota/,
@@ -107,12 +115,21 @@ const RULES: readonly Rule[] = [
 const OF_THE_REQUEST: ReadonlySet<number> = new Set([400, 422]);
 const SHOWN_CHARACTERS = 300;
 
+/** The header in which DeepL names an answer. */
+export const TRACE_HEADER = 'x-trace-id';
+
+/** The name of an answer for the support of its provider; `null` when it has none. */
+export function traceOf({ headers }: BoundedAnswer): string | null {
+  const trace = headers?.[TRACE_HEADER] ?? '';
+  return /^[\x21-\x7e]{1,200}$/.test(trace) ? trace : null;
+}
+
 /** What an error says, cut and without secrets and control characters. */
 export function errorWords({ status, body }: BoundedAnswer): ErrorAnswer {
   const text = body.toString('utf8');
   const parsed = jsonOf(text);
   const isPage = parsed === undefined && /^\s*</.test(text);
-  const said = isPage ? null : parsed === undefined ? text.trim() : textOf(parsed);
+  const said = isPage ? null : parsed === undefined ? text.trim() : withDetail(textOf(parsed), parsed);
   return {
     status,
     words: `${said ?? ''} ${parsed === undefined ? '' : namesOf(parsed)}`.slice(0, 8192).toLowerCase(),
@@ -140,10 +157,16 @@ export function failureOfAnswer(
   );
   const code = rule?.code ?? codeOfStatus(status);
   const nextStep = rule?.nextStep ?? (code === 'provider_rejected' ? SETTINGS : null);
-  const said = error.text === null ? '' : `: ${shownWords(error.text, secrets)}`;
-  const message = `the provider answered with status ${answer.status}${said}${nextStep === null ? '' : `; ${nextStep}`}`;
+  const message = `${saidWith(answer, secrets)}${nextStep === null ? '' : `; ${nextStep}`}`;
   const retryAfterMs = parseRetryAfter(answer.retryAfter ?? null, now) ?? saidWait(answer, error.words);
   return new ProviderError(code, message, { retryAfterMs });
+}
+
+/** What an answer with an error says, for people. */
+export function saidWith(answer: BoundedAnswer, secrets: SecretMask): string {
+  const { status, text } = errorWords(answer);
+  const [said, trace] = [text === null ? '' : `: ${shownWords(text, secrets)}`, traceOf(answer)];
+  return `the provider answered with status ${status}${said}${trace === null ? '' : ` (trace id ${trace})`}`;
 }
 
 function codeOfStatus(status: number): ProviderFailureCode {
@@ -210,6 +233,12 @@ function textOf(value: unknown, depth = 0): string | null {
     if (text !== null) return text;
   }
   return null;
+}
+
+/** DeepL says more in a second member. */
+function withDetail(said: string | null, parsed: unknown): string | null {
+  const detail = stringOf(memberOf(parsed, 'detail'));
+  return said === null || detail === '' || said.includes(detail) ? said : `${said}: ${detail}`;
 }
 
 const LATE_RAW = [...TEXT_MEMBERS.slice(2), ...TEXT_MEMBERS.slice(0, 2)];

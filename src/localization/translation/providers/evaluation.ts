@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FINDING_KINDS, type EvaluationFinding } from '../../../domain/translation/evaluation-finding.ts';
 import type { FailedUnit } from './provider-failure.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
@@ -7,9 +8,11 @@ import type { Spending, Usage } from './spending.ts';
 export const MOST_FINDINGS = 10;
 const MESSAGE_CHARACTERS = 500;
 
-/** A finding of an evaluation. An evaluation never blocks a target, so that there are no errors. */
+/** A finding as a provider gives it. An evaluation never blocks a target, so that there are no errors. */
 export const evaluationFinding = z.strictObject({
+  kind: z.enum(FINDING_KINDS),
   severity: z.enum(['warning', 'info']),
+  quote: z.string().nullish(),
   message: z
     .string()
     .transform((text) =>
@@ -22,9 +25,6 @@ export const evaluationFinding = z.strictObject({
     )
     .refine((text) => text !== '', { message: 'must not be blank' }),
 });
-
-/** A parsed finding. */
-export type EvaluationFinding = z.output<typeof evaluationFinding>;
 
 /** A translation to evaluate. */
 export interface UnitToEvaluate extends PlacedText {
@@ -45,6 +45,8 @@ export interface EvaluationSubject {
 export interface EvaluationRequest extends EvaluationSubject {
   /** The account of the run, which all its requests share. */
   readonly spending: Spending;
+  /** Whether the caller asks the fallback at once while the provider is out. */
+  readonly hasFallback?: boolean;
   readonly signal: AbortSignal;
 }
 

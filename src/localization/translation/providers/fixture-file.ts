@@ -111,7 +111,7 @@ function assertSize(size: number, isArray: boolean): void {
 
 function readArray(text: string): FixtureItem[] {
   const value = parseOrExplain(text, 'the array');
-  if (!Array.isArray(value)) throw new FixtureFileError('the file begins as an array and is none');
+  if (!Array.isArray(value)) throw new FixtureFileError('the file starts like a JSON array but is not one');
   return value.map((item, index) => checkItem(item, `item ${index}`));
 }
 

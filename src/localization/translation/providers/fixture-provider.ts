@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { placeFindings, type EvaluationFinding } from '../../../domain/translation/evaluation-finding.ts';
 import { failure, success, type Result } from '../../../domain/result.ts';
 import {
   askUntilSettled,
@@ -7,10 +8,11 @@ import {
   type AskOptions,
   type RowFailure,
 } from './ask-until-settled.ts';
+import type { UnitToEvaluate } from './evaluation.ts';
 import type { FixtureFile, FixtureItem } from './fixture-file.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
-import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
+import { LOCAL_STEP, NO_MODEL, type TranslationProvider } from './provider.ts';
 import { NO_USAGE, type Usage } from './spending.ts';
 
 const FAILURES: Readonly<Record<NonNullable<FixtureItem['fail']>, ProviderFailureCode>> = {
@@ -78,13 +80,13 @@ export async function createFixtureProvider(
       const script = scripts.byUnit.get(unitId) ?? scripts.bySource.get(sourceText);
       if (script === undefined || script.left === 0) continue;
       script.left -= 1;
-      throw new ProviderError(script.code, `the fixture plays the failure ${script.code}`);
+      throw new ProviderError(script.code, `the fixture simulates the failure ${script.code}`);
     }
   };
   /** Answers a request from the items. */
   const answer =
-    <Value>(answerOf: (unit: Text) => Result<Value, RowFailure>) =>
-    async (units: readonly Text[]): Promise<AnswerRows<Value>> =>
+    <Unit extends Text, Value>(answerOf: (unit: Unit) => Result<Value, RowFailure>) =>
+    async (units: readonly Unit[]): Promise<AnswerRows<Value>> =>
       await Promise.resolve().then(() => {
         play(units);
         return { providerRunId, rows: new Map(units.map((unit) => [unit.unitId, answerOf(unit)])) };
@@ -97,17 +99,14 @@ export async function createFixtureProvider(
   return {
     name,
     kind: 'fixture',
-    model: null,
-    promptDigest: null,
-    promptOf: () => null,
+    ...NO_MODEL,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
-    fallback: null,
     estimate,
     beginRun: () => undefined,
     translateBatch: async ({ units, counts, signal }) => {
       signal.throwIfAborted();
-      const ask = answer((unit) => translate(unit, translations));
+      const ask = answer((unit: Text) => translate(unit, translations));
       const settled = await translateUntilSettled(units, options(counts, signal), ask);
       return { ...settled, usage: estimate({ units }) };
     },
@@ -115,7 +114,7 @@ export async function createFixtureProvider(
       estimate,
       evaluate: async ({ units, signal }) => {
         signal.throwIfAborted();
-        const ask = answer((unit) => success(itemOf(unit, evaluations)?.findings ?? []));
+        const ask = answer((unit: UnitToEvaluate) => success(evaluate(unit, evaluations)));
         const { results, failures } = await askUntilSettled(units, options(new Map(), signal), ask);
         return {
           results: results.map(({ unitId, value }) => ({ unitId, findings: value })),
@@ -147,6 +146,10 @@ function translate(unit: Text, translations: Lookup<FixtureItem>): Result<string
   const found = itemOf(unit, translations);
   if (found?.translated_text !== undefined) return success(found.translated_text);
   return failure({ code: 'not_in_fixture', message: 'the fixture has no translation of this unit' });
+}
+
+function evaluate(unit: UnitToEvaluate, evaluations: Lookup<FixtureItem>): readonly EvaluationFinding[] {
+  return placeFindings(itemOf(unit, evaluations)?.findings ?? [], unit.targetText);
 }
 
 function charactersOf(units: readonly Text[]): number {

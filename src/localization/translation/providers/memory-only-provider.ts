@@ -1,4 +1,4 @@
-import { LOCAL_STEP, type TranslationProvider } from './provider.ts';
+import { LOCAL_STEP, NO_MODEL, type TranslationProvider } from './provider.ts';
 import { NO_USAGE } from './spending.ts';
 
 /** The provider that makes no call: units that the memory does not know stay untranslated. */
@@ -6,13 +6,9 @@ export function createMemoryOnlyProvider(name: string): TranslationProvider {
   return {
     name,
     kind: 'memory-only',
-    model: null,
-    promptDigest: null,
-    promptOf: () => null,
+    ...NO_MODEL,
     stepSize: LOCAL_STEP,
     requestsPerUnit: 0,
-    fallback: null,
-    evaluator: null,
     beginRun: () => undefined,
     estimate: () => NO_USAGE,
     translateBatch: async ({ units, signal }) => {

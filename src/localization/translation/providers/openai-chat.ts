@@ -4,7 +4,7 @@ import { readCompletion } from './completion.ts';
 import { errorWords, failureOfAnswer } from './error-answer.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
 import type { Prompt } from './provider.ts';
-import { postToProvider, type ProviderHttpOptions } from './provider-http.ts';
+import { askProvider, type ProviderHttpOptions } from './provider-http.ts';
 import { ANSWER_FORMATS, requestStyle, type ANSWER_TOKENS_FIELDS } from './provider-presets.ts';
 import {
   addUsage,
@@ -91,8 +91,8 @@ export function createOpenAiChat(options: ProviderHttpOptions): OpenAiChat {
     // Each step changes what no step before has changed, so that there are few.
     for (;;) {
       const body = requestBody(config, question, tried, longestAnswer);
-      const call = { path: 'chat/completions', keyHeader: style.keyHeader, characters, signal, sent };
-      const answer = await postToProvider(options, { ...call, body: () => body });
+      const call = { path: 'chat/completions', keyHeaders: style.keyHeaders, characters, signal, sent };
+      const answer = await askProvider(options, { ...call, body: () => body });
       if (answer.status < 300) {
         hasAnswered = true;
         return answer;

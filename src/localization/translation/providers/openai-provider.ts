@@ -3,11 +3,11 @@ import { estimateTokens } from '../../../domain/translation/token-estimate.ts';
 import { maskUnits, readAnswerRows, TRANSLATION_SCHEMA } from './answer-rows.ts';
 import { translateUntilSettled } from './ask-until-settled.ts';
 import { createOpenAiChat } from './openai-chat.ts';
+import { createOpenAiClassifier } from './openai-classifier.ts';
 import { createOpenAiEvaluator } from './openai-evaluator.ts';
 import { promptDigest, rulesOf, writePrompt } from './prompt.ts';
 import { askOptions, type ProviderHttpOptions } from './provider-http.ts';
 import type { TranslationProvider, TranslationSubject, UnitToTranslate } from './provider.ts';
-import { NO_USAGE, addUsage, type Usage } from './spending.ts';
 
 /** Tokens around each line: its id, the repeated beginning, punctuation. */
 const TOKENS_PER_LINE = 40;
@@ -49,6 +49,7 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
     requestsPerUnit: limits.requestsPerUnit,
     fallback: null,
     evaluator: createOpenAiEvaluator(chat, options),
+    classifier: createOpenAiClassifier(chat, options),
     estimate: (request) =>
       chat.total(splitIntoBatches(request.units, size).map((units) => prepare(request, units).question)),
     promptOf: (subject) => {
@@ -56,25 +57,15 @@ export function createOpenAiProvider(name: string, options: ProviderHttpOptions)
       return prepare(subject, units).question.prompt;
     },
     beginRun: options.breaker.tryAgain,
-    translateBatch: async (request) => {
-      let usage = NO_USAGE;
-      const count = (used: Usage): void => {
-        usage = addUsage(usage, used);
-      };
-      const settled = await translateUntilSettled(
-        request.units,
-        askOptions(options, request),
-        async (units) => {
-          const { failed, lines, question } = prepare(request, units);
-          if (lines.length === 0) return { providerRunId: null, rows: failed };
-          const { content, providerRunId } = await chat.ask(question, request, count);
-          return {
-            providerRunId,
-            rows: new Map([...readAnswerRows(content, lines, style, rulesOf(request, style)), ...failed]),
-          };
-        },
-      );
-      return { ...settled, usage };
-    },
+    translateBatch: async (request) =>
+      await translateUntilSettled(request.units, askOptions(options, request), async (units, count) => {
+        const { failed, lines, question } = prepare(request, units);
+        if (lines.length === 0) return { providerRunId: null, rows: failed };
+        const { content, providerRunId } = await chat.ask(question, request, count);
+        return {
+          providerRunId,
+          rows: new Map([...readAnswerRows(content, lines, style, rulesOf(request, style)), ...failed]),
+        };
+      }),
   };
 }

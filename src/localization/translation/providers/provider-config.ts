@@ -3,7 +3,7 @@ import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../contract/actions/provider
 import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
 import { ANSWER_FORMATS, ANSWER_TOKENS_FIELDS, PRESET_NAMES, requestStyle } from './provider-presets.ts';
 
-const PROVIDER_KINDS = ['openai', 'libretranslate', 'fixture', 'memory-only'] as const;
+const PROVIDER_KINDS = ['openai', 'deepl', 'libretranslate', 'fixture', 'memory-only'] as const;
 
 /** The kinds that need no configuration; a provider of that name exists for each. */
 const BUILT_IN_KINDS = ['fixture', 'memory-only'] as const;
@@ -43,6 +43,15 @@ const OWN_MEMBERS: ReadonlySet<string> = new Set([
   // Caps of runs reckon with maxAnswerTokens.
   ...ANSWER_TOKENS_FIELDS,
   'temperature',
+  'text',
+  'source_lang',
+  'target_lang',
+  'context',
+  'tag_handling',
+  'tag_handling_version',
+  'show_billed_characters',
+  'glossary_id',
+  'glossary_ids',
 ]);
 
 const headerName = z
@@ -106,6 +115,8 @@ const limits = z
   .prefault({})
   .describe('Bounds of the requests and the answers.');
 
+const GLOSSARY_PROBLEM = 'must be false, or letters, digits, "_", "." and "-", at most 64';
+
 const price = z.number().min(0).max(1_000_000).default(0);
 
 const prices = z
@@ -119,16 +130,18 @@ const prices = z
 
 /** Settings that only some kinds have. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
-  url: ['openai', 'libretranslate'],
-  tokenFile: ['openai', 'libretranslate'],
+  url: ['openai', 'deepl', 'libretranslate'],
+  tokenFile: ['openai', 'deepl', 'libretranslate'],
   model: ['openai'],
   instructions: ['openai'],
   temperature: ['openai'],
   preset: ['openai'],
-  fallback: ['openai', 'libretranslate'],
+  glossary: ['deepl'],
+  fallback: ['openai', 'deepl', 'libretranslate'],
 };
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   openai: ['url', 'model'],
+  deepl: ['url', 'tokenFile'],
   libretranslate: ['url'],
 };
 
@@ -137,7 +150,9 @@ export const providerConfigurationSchema = z
   .strictObject({
     kind: z
       .enum(PROVIDER_KINDS)
-      .describe('openai: any server with the chat completions of OpenAI; memory-only: no call at all.'),
+      .describe(
+        'openai: any server with the chat completions of OpenAI; deepl and libretranslate: their own interfaces; memory-only: no call at all.',
+      ),
     preset: z
       .enum(PRESET_NAMES)
       .optional()
@@ -146,7 +161,9 @@ export const providerConfigurationSchema = z
       ),
     url: baseUrl
       .optional()
-      .describe('Root of the API, such as https://api.openai.com/v1 or http://127.0.0.1:5000.'),
+      .describe(
+        'Root of the API, such as https://api.openai.com/v1, https://api-free.deepl.com or http://127.0.0.1:5000.',
+      ),
     model: z.string().min(1).max(256).optional().describe('Name of the model.'),
     tokenFile: z
       .string()
@@ -162,7 +179,9 @@ export const providerConfigurationSchema = z
     mask: z
       .enum(MASK_STYLES)
       .default('xml')
-      .describe('How placeholders are written in requests: <x id="1"/>, [[1]] or private use characters.'),
+      .describe(
+        'How placeholders are written in requests: <x id="1"/>, [[1]] or private use characters. DeepL always gets the first.',
+      ),
     answerFormat: z
       .enum(ANSWER_FORMATS)
       .optional()
@@ -195,6 +214,12 @@ export const providerConfigurationSchema = z
       .max(8000)
       .optional()
       .describe('Added to the prompt: the style of the game, for example.'),
+    glossary: z
+      .union([z.literal(false), z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, GLOSSARY_PROBLEM)])
+      .optional()
+      .describe(
+        'Kind deepl: the beginning of the names of the glossaries at DeepL that are kept like the Glossary; default "slipway", false for none. Two installations with one account need two names.',
+      ),
     fallback: z
       .string()
       .min(1)
@@ -216,6 +241,8 @@ export const providerConfigurationSchema = z
       if (given(name) !== undefined && !kinds.includes(kind))
         report(name, `is not used by the kind "${kind}"`);
     }
+    if (Object.keys(value.extraBody).length > 0 && !['openai', 'deepl'].includes(kind))
+      report('extraBody', `is not used by the kind "${kind}"`);
     const url = requestStyle(value).url ?? undefined;
     for (const name of NEEDED[kind] ?? []) {
       if (given(name) === undefined && !(name === 'url' && url !== undefined))
@@ -278,6 +305,15 @@ export function providerNamed(
   name: string,
 ): ProviderConfiguration | null {
   return (Object.hasOwn(providers, name) ? providers[name] : BUILT_IN.get(name)) ?? null;
+}
+
+/** The first provider whose requests cost what its configuration does not tell: a cap on costs would never be reached. */
+export function unpricedOf(providers: Readonly<Record<string, ProviderConfiguration>>): string | null {
+  const unpriced = Object.entries(providers).find(
+    ([, { kind, prices: known }]) =>
+      kind !== 'fixture' && kind !== 'memory-only' && Object.values(known).every((price) => price === 0),
+  );
+  return unpriced?.[0] ?? null;
 }
 
 function isBaseUrl(text: string): boolean {

@@ -1,9 +1,16 @@
-import { HttpFailure, type BoundedAnswer, type HttpClient } from '../../../platform/http/http-client.ts';
+import { messageOf } from '../../../platform/errors.ts';
+import {
+  HttpFailure,
+  parseJsonAnswer,
+  type BoundedAnswer,
+  type HttpClient,
+} from '../../../platform/http/http-client.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import { readTokenFile, TokenFileError } from '../../../platform/files/token-file.ts';
 import type { SecretMask } from '../../../platform/logging/secret-mask.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
 import { JSON_MEDIA_TYPE } from '../../../contract/json/media-types.ts';
+import { TRACE_HEADER } from './error-answer.ts';
 import type { AskOptions } from './ask-until-settled.ts';
 import type { Breaker } from './breaker.ts';
 import type { ProviderConfiguration } from './provider-config.ts';
@@ -28,12 +35,13 @@ export interface ProviderHttpOptions extends ProviderWorld {
 }
 
 interface ProviderCall {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Below the URL of the provider. */
   readonly path: string;
-  /** The body, given the API key; `null` when there is none. */
-  readonly body: (key: string | null) => unknown;
-  /** The header of the API key: `null` for a bearer token, and `false` when no header has it. */
-  readonly keyHeader: string | null | false;
+  /** The body, given the API key; `null` when there is none. Absent: a request without a body. */
+  readonly body?: (key: string | null) => unknown;
+  /** The headers that have the API key. */
+  readonly keyHeaders?: (key: string) => Readonly<Record<string, string>>;
   /** Characters of the sources, for the rate limit. */
   readonly characters: number;
   readonly signal: AbortSignal;
@@ -47,7 +55,7 @@ interface ProviderCall {
  * @returns the answer, of any status
  * @throws ProviderError without a complete answer; the reason of the signal
  */
-export async function postToProvider(
+export async function askProvider(
   { config, rateLimit, clock, secrets, client }: ProviderHttpOptions,
   call: ProviderCall,
 ): Promise<BoundedAnswer> {
@@ -57,15 +65,16 @@ export async function postToProvider(
   const key = await readKey(config, secrets);
   const url = new URL(call.path, base.endsWith('/') ? base : `${base}/`);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const keyHeaders = typeof call.keyHeader === 'string' && key !== null ? { [call.keyHeader]: key } : {};
+  const keyHeaders = key === null ? {} : call.keyHeaders?.(key);
+  const typed = call.body === undefined ? {} : { 'content-type': JSON_MEDIA_TYPE };
   call.sent();
   const answer = await client
     .send({
       url,
-      method: 'POST',
-      headers: { 'content-type': JSON_MEDIA_TYPE, ...headers, ...keyHeaders },
-      token: call.keyHeader === null ? key : null,
-      body: JSON.stringify(call.body(key)),
+      method: call.method ?? 'POST',
+      headers: { ...typed, ...headers, ...keyHeaders },
+      body: call.body === undefined ? undefined : JSON.stringify(call.body(key)),
+      wantedHeaders: [TRACE_HEADER],
       timeoutMs: limits.timeoutSeconds * 1000,
       maxBytes: limits.answerBytes,
       signal: call.signal,
@@ -73,10 +82,19 @@ export async function postToProvider(
     .catch((error: unknown) => {
       throw error instanceof HttpFailure ? errorOfTransport(error) : error;
     });
-  if (answer.status === 429)
+  if ([429, 529].includes(answer.status))
     rateLimit.throttled(parseRetryAfter(answer.retryAfter ?? null, clock.now()) ?? 0);
   else if (answer.status < 300) rateLimit.succeeded();
   return answer;
+}
+
+/** The JSON of an answer. @throws ProviderError `answer_malformed` */
+export function jsonOfAnswer(answer: BoundedAnswer): unknown {
+  try {
+    return parseJsonAnswer(answer);
+  } catch (cause) {
+    throw new ProviderError('answer_malformed', messageOf(cause), { cause });
+  }
 }
 
 async function readKey({ tokenFile }: ProviderConfiguration, secrets: SecretMask): Promise<string | null> {
@@ -102,7 +120,15 @@ function errorOfTransport(cause: HttpFailure): ProviderError {
 /** How the units of a request are asked for. */
 export function askOptions(
   { config, breaker }: ProviderHttpOptions,
-  { counts, signal }: { readonly counts: AskOptions['counts']; readonly signal: AbortSignal },
+  {
+    counts,
+    hasFallback = false,
+    signal,
+  }: {
+    readonly counts: AskOptions['counts'];
+    readonly hasFallback?: boolean;
+    readonly signal: AbortSignal;
+  },
 ): AskOptions {
   const { batchUnits, batchCharacters, requestsPerUnit } = config.limits;
   return {
@@ -110,6 +136,8 @@ export function askOptions(
     requestsPerUnit,
     breaker,
     counts,
+    // The fallback can be asked at once.
+    longestWaitMs: hasFallback ? 0 : undefined,
     signal,
   };
 }

@@ -10,8 +10,8 @@ export const ANSWER_TOKENS_FIELDS = ['max_tokens', 'max_completion_tokens'] as c
 interface Preset {
   /** Where the API is, unless the configuration says it; `null` where there is no common place. */
   readonly url: string | null;
-  /** The header of the API key; `null` for a bearer token. */
-  readonly keyHeader: string | null;
+  /** The header that has the API key. */
+  readonly keyHeaders: (key: string) => Readonly<Record<string, string>>;
   readonly answerFormat: AnswerFormat;
   readonly answerTokensField: (typeof ANSWER_TOKENS_FIELDS)[number];
   /** Sent with each request. */
@@ -19,7 +19,7 @@ interface Preset {
 }
 
 const USUAL: Omit<Preset, 'url'> = {
-  keyHeader: null,
+  keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
   answerFormat: 'json_schema',
   answerTokensField: 'max_tokens',
   extraBody: {},
@@ -32,7 +32,12 @@ const USUAL: Omit<Preset, 'url'> = {
  */
 export const PROVIDER_PRESETS = {
   openai: { ...USUAL, url: 'https://api.openai.com/v1', answerTokensField: 'max_completion_tokens' },
-  azure: { ...USUAL, url: null, keyHeader: 'api-key', answerTokensField: 'max_completion_tokens' },
+  azure: {
+    ...USUAL,
+    url: null,
+    keyHeaders: (key) => ({ 'api-key': key }),
+    answerTokensField: 'max_completion_tokens',
+  },
   gemini: { ...USUAL, url: 'https://generativelanguage.googleapis.com/v1beta/openai' },
   mistral: { ...USUAL, url: 'https://api.mistral.ai/v1' },
   // Without it, a request may go to a host of the model that leaves out the schema.
@@ -67,7 +72,7 @@ export function requestStyle({ preset: name, ...own }: StyledConfiguration): Pre
   const preset: Preset = name === undefined ? { ...USUAL, url: null } : PROVIDER_PRESETS[name];
   return {
     url: own.url ?? preset.url,
-    keyHeader: preset.keyHeader,
+    keyHeaders: preset.keyHeaders,
     answerFormat: own.answerFormat ?? preset.answerFormat,
     answerTokensField: own.answerTokensField ?? preset.answerTokensField,
     extraBody: { ...preset.extraBody, ...own.extraBody },

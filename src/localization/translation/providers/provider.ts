@@ -1,8 +1,11 @@
+import type { TermWording } from '../../../domain/glossary/term.ts';
 import type { BatchSize } from '../../../domain/translation/batches.ts';
+import type { TextKind } from '../../../domain/translation/kind-of-text.ts';
 import type { Evaluator } from './evaluation.ts';
-import type { FailedUnit } from './provider-failure.ts';
+import type { FailedUnit, ProviderFailureCode } from './provider-failure.ts';
 import type { PlacedText } from './script.ts';
 import type { Spending, Usage } from './spending.ts';
+import type { TermClassifier } from './term-classifier.ts';
 
 /** The texts for a language model. */
 export interface Prompt {
@@ -43,18 +46,16 @@ export interface UnitToTranslate extends PlacedText {
   readonly unitId: string;
   readonly sourceText: string;
   readonly speaker: string | null;
+  /** What the text is for; `null` when nothing tells. */
+  readonly kind: TextKind | null;
+  /** As its file names it; `null` where it does not. */
+  readonly scene: string | null;
   readonly constraints: readonly TermConstraint[];
   /** The best first; at most three are used. */
   readonly examples: readonly MemoryExample[];
   readonly maxLength: number | null;
   /** The flaws of an earlier translation, for the call that repairs it. */
   readonly findings: readonly string[];
-}
-
-/** The texts for a language model. */
-export interface Prompt {
-  readonly system: string;
-  readonly user: string;
 }
 
 /** The languages and the characters of a prompt. */
@@ -72,8 +73,23 @@ export interface TranslationSubject extends PromptSubject {
   readonly units: readonly UnitToTranslate[];
 }
 
-/** How often each unit was asked for in one run, by its id. The calls of one run share it, so that its bound holds for the run. */
-export type RequestCounts = Map<string, number>;
+/** What a run has asked about a unit. */
+interface AskedSoFar {
+  readonly times: number;
+  /** Why the last request gave no translation; `null` before one failed. */
+  readonly reason: { readonly code: ProviderFailureCode; readonly message: string } | null;
+}
+
+/** What one run has asked about units, by their id. The calls of the run share it, so that its bound holds for the run. */
+export type RequestCounts = Map<string, AskedSoFar>;
+
+/** The terms of a Glossary, for providers that keep a glossary of their own. */
+export interface GlossaryTerms {
+  /** Which Glossary, relative to its root; `null` for the main one. */
+  readonly path: string | null;
+  /** The same list until the Glossary changes; the important terms first. @throws ServiceError; the reason of the run's signal */
+  readonly read: () => Promise<readonly TermWording[]>;
+}
 
 /** Asks for translations. */
 export interface TranslationRequest extends TranslationSubject {
@@ -81,6 +97,10 @@ export interface TranslationRequest extends TranslationSubject {
   readonly spending: Spending;
   /** How often the run has asked for each unit. */
   readonly counts: RequestCounts;
+  /** Absent where no Glossary is to be followed. */
+  readonly terms?: GlossaryTerms;
+  /** Whether the caller asks the fallback at once while the provider is out. */
+  readonly hasFallback?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -102,10 +122,19 @@ export interface TranslationOutcome {
 /** The step of providers that answer without a wait: many units are stored together. */
 export const LOCAL_STEP: BatchSize = { units: 200, characters: 256 * 1024 };
 
+/** The members of a provider that has neither a model nor prompts. */
+export const NO_MODEL = {
+  model: null,
+  promptDigest: null,
+  promptOf: () => null,
+  fallback: null,
+  evaluator: null,
+} as const;
+
 /** A way to get translations. */
 export interface TranslationProvider {
   readonly name: string;
-  readonly kind: 'fixture' | 'openai' | 'libretranslate' | 'memory-only';
+  readonly kind: 'fixture' | 'openai' | 'deepl' | 'libretranslate' | 'memory-only';
   /** `null` where there is no choice of models. */
   readonly model: string | null;
   /** BLAKE3 of everything in a prompt that does not depend on the units; `null` where there is no prompt. */
@@ -118,6 +147,8 @@ export interface TranslationProvider {
   readonly fallback: TranslationProvider | null;
   /** Finds what is wrong with translations; `null` for a provider that cannot. */
   readonly evaluator: Evaluator | null;
+  /** Says what words of the game are; absent for a provider that cannot. */
+  readonly classifier?: TermClassifier;
   /** The usage of a request, estimated high and without a call. */
   estimate(subject: TranslationSubject): Usage;
   /** The prompt of the first request about a subject; `null` for a provider without prompts. */

@@ -1,3 +1,4 @@
+import { splitIntoBatches, type BatchSize } from '../../../domain/translation/batches.ts';
 import { ProviderError, type ProviderFailureCode } from './provider-failure.ts';
 
 /** The tokens, characters and money of requests. */
@@ -19,7 +20,7 @@ interface Prices {
 }
 
 /** Where a run has to stop. `null`: no limit. */
-interface SpendingCaps {
+export interface SpendingCaps {
   /** Tokens of prompts and answers together. */
   readonly maxTokens: number | null;
   readonly maxCost: number | null;
@@ -49,7 +50,8 @@ interface Reservation {
 export interface Spending {
   /**
    * Takes room for a request with its longest answer, so that the caps hold with any number of concurrent requests, as long as
-   * the estimate of the prompt is not too low.
+   * the estimate of the prompt is not too low and the provider keeps to the longest answer. One that does not exceeds a cap by
+   * the answers to the requests that were sent before the first of them was counted.
    *
    * @throws ProviderError `cap_reached` when the estimated request does not fit
    */
@@ -68,6 +70,15 @@ export const NO_USAGE: Usage = {
   characters: 0,
   cost: 0,
 };
+
+/** Whether an estimate fits under the caps of its run; `null` without a cap. */
+export function fits(
+  { promptTokens, answerTokens, cost }: Usage,
+  { maxTokens, maxCost }: SpendingCaps,
+): boolean | null {
+  if (maxTokens === null && maxCost === null) return null;
+  return promptTokens + answerTokens <= (maxTokens ?? Infinity) && cost <= (maxCost ?? Infinity);
+}
 
 /** Adds two usages. */
 export function addUsage(left: Usage, right: Usage): Usage {
@@ -95,20 +106,23 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
   let total = NO_USAGE;
   let reservedTokens = 0;
   let reservedCost = 0;
+  /** How far an answer went beyond its longest length; later requests leave room for the same again. */
+  let excess = 0;
 
   /** The longest answer that the caps leave room for; can be negative. */
   const room = ({ promptTokens, characters, longestAnswer }: RequestEstimate, prices: Prices): number => {
     let longest = longestAnswer;
     if (maxTokens !== null) {
       const left = maxTokens - total.promptTokens - total.answerTokens - reservedTokens;
-      longest = Math.min(longest, left - promptTokens);
+      longest = Math.min(longest, left - promptTokens - excess);
     }
     if (maxCost !== null) {
       const left = maxCost - total.cost - reservedCost;
       const afterPrompt = left - priced({ promptTokens, answerTokens: 0, characters }, prices).cost;
       if (afterPrompt < 0) return -1;
       if (prices.answerTokensPerMillion > 0) {
-        longest = Math.min(longest, Math.floor((afterPrompt * MILLION) / prices.answerTokensPerMillion));
+        const affordable = Math.floor((afterPrompt * MILLION) / prices.answerTokensPerMillion);
+        longest = Math.min(longest, affordable - excess);
       }
     }
     return longest;
@@ -120,7 +134,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
       if (longestAnswer < estimate.answerTokens) {
         throw new ProviderError('cap_reached', describeCaps(maxTokens, maxCost));
       }
-      const held = priced({ ...estimate, answerTokens: longestAnswer }, prices);
+      const held = priced({ ...estimate, answerTokens: longestAnswer + excess }, prices);
       const tokens = held.promptTokens + held.answerTokens;
       reservedTokens += tokens;
       reservedCost += held.cost;
@@ -133,6 +147,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
           reservedTokens -= tokens;
           reservedCost -= held.cost;
           total = addUsage(total, used);
+          excess = Math.max(excess, used.answerTokens - longestAnswer);
         },
       };
     },
@@ -148,6 +163,22 @@ function describeCaps(maxTokens: number | null, maxCost: number | null): string 
   return `the next request does not fit under ${caps.join(' and ')}; start another run or raise the cap`;
 }
 
+/** The needs of a request to a provider that counts the characters of sources. */
+export function charactersOf(units: readonly { readonly sourceText: string }[]): RequestEstimate {
+  const characters = units.reduce((sum, { sourceText }) => sum + sourceText.length, 0);
+  return { promptTokens: 0, answerTokens: 0, characters, longestAnswer: 0 };
+}
+
+/** The usage of texts in batches, with its price, at a provider that counts the characters of sources. */
+export function usageOfCharacters(
+  units: readonly { readonly sourceText: string }[],
+  size: BatchSize,
+  prices: Prices,
+): Usage {
+  const usages = Array.from(splitIntoBatches(units, size), (batch) => priced(charactersOf(batch), prices));
+  return usages.reduce(addUsage, NO_USAGE);
+}
+
 /** Failures of requests that the provider may have carried out and charged. */
 const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
   'provider_timeout',
@@ -157,15 +188,15 @@ const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
 
 /** Tells the account what happens to a request. */
 interface RequestMeter {
-  /** A request leaves; one question may need several. */
-  readonly sent: () => void;
+  /** A request leaves; one question may need several. @param isFree whether it costs nothing, whatever becomes of it */
+  readonly sent: (isFree?: boolean) => void;
   /** The answer says what the question used. */
   readonly settle: (used: Usage) => void;
 }
 
 /**
  * Asks a question within the caps of its run, and counts every request that was sent for it. One that failed after it may have been
- * carried out counts with its estimate.
+ * carried out counts with its estimate, and an answer that is too large to be read with the longest one.
  *
  * @param count is given what the question used
  * @param send gets the longest answer that the caps allow
@@ -181,9 +212,11 @@ export async function spend<Answer>(
   const reservation = spending.reserve(estimate, prices);
   let used: Usage | null = null;
   let requests = 0;
+  let isLastFree = false;
   const meter: RequestMeter = {
-    sent: () => {
+    sent: (isFree = false) => {
       requests += 1;
+      isLastFree = isFree;
     },
     settle: (real) => {
       used = real;
@@ -192,8 +225,11 @@ export async function spend<Answer>(
   try {
     return await send(reservation.longestAnswer, meter);
   } catch (error) {
-    const isMaybeCharged = !(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code);
-    used ??= isMaybeCharged ? priced(estimate, prices) : NO_USAGE;
+    const isMaybeCharged =
+      !isLastFree && (!(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code));
+    const isTooLarge = error instanceof ProviderError && error.code === 'answer_too_large';
+    const answerTokens = isTooLarge ? reservation.longestAnswer : estimate.answerTokens;
+    used ??= isMaybeCharged ? priced({ ...estimate, answerTokens }, prices) : NO_USAGE;
     throw error;
   } finally {
     const final = requests === 0 ? NO_USAGE : { ...(used ?? priced(estimate, prices)), requests };

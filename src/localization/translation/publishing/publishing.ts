@@ -60,6 +60,18 @@ export interface Publishing {
   markPublished(localizedReleaseId: string | null): Promise<void>;
   /** The texts that change for readers when one localized release takes the place of another; `null` when the texts of one are not recorded. */
   compare(compared: ComparedPublications, signal: AbortSignal): Promise<PublicationDifferences | null>;
+  /**
+   * The texts that change for readers when a release with these texts takes the place of a localized one; `null` when the texts of
+   * that one are not recorded. They are recorded under a name that no release can have, and only while they are compared.
+   *
+   * @param from the localized release
+   */
+  preview(
+    from: string,
+    baseReleaseId: string,
+    texts: RecordedTexts,
+    signal: AbortSignal,
+  ): Promise<PublicationDifferences | null>;
   /** Puts the units on hold that a rollback takes back. @returns how many */
   hold(taken: TakenBack): Promise<number>;
   /** How many units {@link hold} would put on hold now. */
@@ -133,6 +145,8 @@ export function createPublishing(ports: PublishingPorts): Publishing {
       await guarded(null, markAllPublished(thread, localizedReleaseId));
     },
     compare: async (compared, signal) => await guarded(signal, compareTexts(thread, compared, signal)),
+    preview: async (from, baseReleaseId, texts, signal) =>
+      await guarded(signal, preview(thread, { from, baseReleaseId, texts }, signal)),
     hold: async (taken) => await guarded(null, thread.holdDifferences(taken)),
     countHolds: async (taken, signal) => await guarded(signal, thread.countDifferences(taken, { signal })),
   };
@@ -172,6 +186,29 @@ async function compareTexts(
     changes,
     files: Array.from(files, ([destination, count]) => ({ destination, units: count })),
   };
+}
+
+/** No release has this name: a colon is in none. */
+const TRIAL = 'trial:';
+
+async function preview(
+  thread: TranslationThread,
+  {
+    from,
+    baseReleaseId,
+    texts,
+  }: { readonly from: string; readonly baseReleaseId: string; readonly texts: RecordedTexts },
+  signal: AbortSignal,
+): Promise<PublicationDifferences | null> {
+  if (!(await thread.hasPublication(from, { signal }))) return null;
+  try {
+    await record(thread, { localizedReleaseId: TRIAL, baseReleaseId }, texts, signal);
+    return await compareTexts(thread, { from, to: TRIAL }, signal);
+  } finally {
+    // Without the signal: a trial that was cancelled leaves nothing either.
+    await thread.forgetPublication(TRIAL);
+    while (await thread.cleanUpPublications(null));
+  }
 }
 
 /** @returns the number of a moment at which all stored targets are judged, when they must be */

@@ -44,7 +44,7 @@ export async function checkTasks(
     } finally {
       await ports.thread.endReview(reviewId).catch(() => undefined);
     }
-    context.progress(sums.tasks, args.max_tasks, 'steps', 'judging tasks');
+    context.progress(sums.tasks, null, 'steps', 'judging tasks');
   }
   const found = evaluation === null ? {} : { evaluation: evaluation.report() };
   if (isTrial) return { ...sums, ...found };

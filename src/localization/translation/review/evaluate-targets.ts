@@ -2,11 +2,12 @@ import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { TaskError, type TaskResult } from '../../../engine/tasks/task.ts';
 import { unitIdText } from '../../unit-id-text.ts';
-import type { EvaluationOutcome, UnitToEvaluate } from '../providers/evaluation.ts';
+import type { EvaluationOutcome, Evaluator, UnitToEvaluate } from '../providers/evaluation.ts';
+import { askWithFallback } from '../providers/fallback.ts';
 import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import { placedText } from '../providers/script.ts';
-import { addUsage, createSpending, NO_USAGE } from '../providers/spending.ts';
+import { addUsage, createSpending, fits, NO_USAGE } from '../providers/spending.ts';
 import type { EvaluatedTarget } from '../work/repetition/evaluated-targets.ts';
 import type { ReviewPage, ReviewPlace } from '../work/review/review.ts';
 import type { ProviderAccess, ProviderArguments } from '../worker/provider-access.ts';
@@ -55,10 +56,11 @@ export async function openEvaluation(
     throw new TaskError('provider_not_configured', `the provider "${provider.name}" cannot evaluate`);
   }
   provider.beginRun();
+  provider.fallback?.beginRun();
   const spending = createSpending(chosen);
   const { sourceLanguage, targetLanguage } = ports.languages();
   const isTrial = args.dry_run ?? false;
-  const tally = createTally(provider, isTrial);
+  const tally = createTally(provider, isTrial ? chosen : null);
   /** @returns false at a cap */
   const ask = async (units: readonly EvaluatedUnit[]): Promise<boolean> => {
     const request = { sourceLanguage, targetLanguage, units };
@@ -67,7 +69,21 @@ export async function openEvaluation(
       tally.evaluated += units.length;
       return true;
     }
-    const outcome = await evaluator.evaluate({ ...request, spending, signal });
+    const second = provider.fallback?.evaluator ?? null;
+    const evaluate = async (some: readonly UnitToEvaluate[], by: Evaluator): Promise<EvaluationOutcome> => {
+      const hasFallback = second !== null && by === evaluator;
+      return await by.evaluate({ ...request, units: some, spending, hasFallback, signal });
+    };
+    const outcomes = await askWithFallback(
+      units,
+      async (some) => await evaluate(some, evaluator),
+      second === null ? null : async (some) => await evaluate(some, second),
+    );
+    const outcome = {
+      results: outcomes.flatMap(({ results }) => results),
+      failures: outcomes.flatMap(({ failures }) => failures),
+      usage: outcomes.map(({ usage }) => usage).reduce(addUsage, NO_USAGE),
+    };
     const stored = await ports.thread.storeEvaluated(foundIn(units, outcome), { signal });
     tally.add(outcome, stored);
     const trouble = outcome.failures.find(({ code }) => PROVIDER_FAILURES[code] !== 'unit');
@@ -128,8 +144,10 @@ function foundIn(units: readonly EvaluatedUnit[], { results }: EvaluationOutcome
   });
 }
 
-function createTally({ name, model }: TranslationProvider, isTrial: boolean) {
+/** @param caps of the run that a trial estimates; `null` when it is none */
+function createTally({ name, model }: TranslationProvider, caps: Parameters<typeof fits>[1] | null) {
   const failures = new Map<string, number>();
+  const kinds = new Map<string, number>();
   const tally = {
     usage: NO_USAGE,
     evaluated: 0,
@@ -141,17 +159,21 @@ function createTally({ name, model }: TranslationProvider, isTrial: boolean) {
       tally.evaluated += stored;
       tally.units += results.filter(({ findings }) => findings.length > 0).length;
       tally.findings += results.reduce((sum, { findings }) => sum + findings.length, 0);
+      for (const { kind } of results.flatMap(({ findings }) => findings))
+        kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
       for (const { code } of failed) failures.set(code, (failures.get(code) ?? 0) + 1);
     },
     report: (): TaskResult => ({
       provider: name,
       model,
-      dry_run: isTrial,
+      dry_run: caps !== null,
       evaluated: tally.evaluated,
       units_with_findings: tally.units,
       findings: tally.findings,
+      findings_by_kind: Object.fromEntries(kinds),
       failures: Object.fromEntries(failures),
       usage: reportedUsage(tally.usage),
+      ...(caps === null ? {} : { fits: fits(tally.usage, caps) }),
       stopped: tally.stopped,
     }),
   };

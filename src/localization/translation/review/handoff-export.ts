@@ -2,7 +2,6 @@ import { EXCHANGE_FORMATS, type FormatName } from '../../../contract/formats/exc
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import type { UnitRecord } from '../../../exchange/units/unit-record.ts';
-import { writeUnits } from '../../../exchange/units/unit-formats.ts';
 import { exchangeTaskError } from '../../../engine/exchange/exchange-failure.ts';
 import { writeExport } from '../../../engine/exchange/write-export.ts';
 import { destinationGlob } from '../../parse/index/read/unit-filter.ts';
@@ -82,6 +81,8 @@ async function exportOnce(
     languages: { sourceLanguage, targetLanguage },
     copiesSource: args.copy_source,
   };
+  // Spares the daemon the readers and writers of all formats until a file is exported.
+  const { writeUnits } = await import('../../../exchange/units/unit-formats.ts');
   const parts = writeUnits(written, recordsOf(ports, context, exported), {
     written: () => {
       units += 1;

@@ -28,7 +28,7 @@ export const HANDOFF_EXPORT_JOB = {
         .default('untranslated,stale,blocked,draft,translated')
         .refine(
           (text) => text.split(',').every((state) => EXPORTED_STATES.some((each) => each === state)),
-          `must be some of ${EXPORTED_STATES.join(',')}, separated by commas`,
+          `must be one or more of ${EXPORTED_STATES.join(',')}, separated by commas`,
         )
         .describe('States of the exported units, separated by commas.'),
       include: z

@@ -2,9 +2,6 @@ import type { DefinedAction } from '../../../engine/define-action.ts';
 import { implementJob, type Job } from '../../../engine/tasks/job.ts';
 import type { TaskContext, TaskResult } from '../../../engine/tasks/task.ts';
 import { judgingTaskError } from '../work/translation-failure.ts';
-import { checkTasks } from './check-tasks.ts';
-import { exportHandoff } from './handoff-export.ts';
-import { importFile } from './import-file.ts';
 import { reviewAction, type ReviewActionOptions } from './review-action.ts';
 import type { UnitsAfterPort } from '../judge/unit-source.ts';
 import { HANDOFF_EXPORT_JOB, PROOFREAD_IMPORT_JOB, PROOFREAD_JOB } from './review-jobs.ts';
@@ -23,20 +20,32 @@ export function createReview(options: ReviewOptions): {
   return {
     actions: [reviewAction(options)],
     jobs: [
-      implementJob(HANDOFF_EXPORT_JOB, withTaskErrors(exportHandoff, options)),
-      implementJob(PROOFREAD_JOB, withTaskErrors(checkTasks, options)),
-      implementJob(PROOFREAD_IMPORT_JOB, withTaskErrors(importFile, options)),
+      // The code of each is loaded with its first run.
+      implementJob(
+        HANDOFF_EXPORT_JOB,
+        withTaskErrors(options, async () => (await import('./handoff-export.ts')).exportHandoff),
+      ),
+      implementJob(
+        PROOFREAD_JOB,
+        withTaskErrors(options, async () => (await import('./check-tasks.ts')).checkTasks),
+      ),
+      implementJob(
+        PROOFREAD_IMPORT_JOB,
+        withTaskErrors(options, async () => (await import('./import-file.ts')).importFile),
+      ),
     ],
   };
 }
 
 function withTaskErrors<Arguments>(
-  run: (options: ReviewOptions, context: TaskContext<Arguments>) => Promise<TaskResult>,
   options: ReviewOptions,
+  load: () => Promise<(options: ReviewOptions, context: TaskContext<Arguments>) => Promise<TaskResult>>,
 ): (context: TaskContext<Arguments>) => Promise<TaskResult> {
   return async (context) => {
     try {
-      return await run(options, context);
+      return await (
+        await load()
+      )(options, context);
     } catch (error) {
       context.signal.throwIfAborted();
       throw judgingTaskError(error);

@@ -1,6 +1,5 @@
 import { formatOfFile, type FormatName } from '../../../contract/formats/exchange-formats.ts';
 import { blake3OfText } from '../../../platform/hashing/text-blake3.ts';
-import { createUnitReader, readUnits } from '../../../exchange/units/unit-formats.ts';
 import type { ReadResult, ReadUnit, UnitLocator } from '../../../exchange/units/unit-record.ts';
 import type { ImportCopy } from '../../../engine/exchange/import-copy.ts';
 import type { ImportReport } from '../../../engine/exchange/import-report.ts';
@@ -81,6 +80,8 @@ export async function stageFile(
   { reviewId, report }: { readonly reviewId: string; readonly report: ImportReport<LineOutcome> },
 ): Promise<{ readonly units: number; readonly hasRefused: boolean; readonly notices: readonly string[] }> {
   const staging: Staging = { thread, unitsAfter, reviewId, report, signal, lost: [], hasRefused: false };
+  // Spares the daemon the readers and writers of all formats until a file is imported.
+  const { createUnitReader, readUnits } = await import('../../../exchange/units/unit-formats.ts');
   const reader = createUnitReader(await formatOfUnits(file, copy.read()));
   let units = 0;
   let batch: FileUnit[] = [];

@@ -3,7 +3,9 @@ import { messageOf } from '../../../platform/errors.ts';
 import { ThreadError } from '../../../platform/threads/thread.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import type { UpdateRefusal } from './store/task-update.ts';
-import { UNAVAILABLE } from './translation-worker.ts';
+
+/** The code of a translation.db that cannot be used. Kept apart from the thread's code, which callers need not load. */
+export const UNAVAILABLE = 'translation_unavailable';
 
 /** Seconds after which a caller should try again when the tasks are not those of the parse index. */
 const RETRY_SECONDS = 5;
@@ -21,6 +23,16 @@ export function translationServiceError(error: unknown): unknown {
   }
   const reason = unavailableReason(error);
   return reason === null ? error : new ServiceError('backend_unavailable', reason, { cause: error });
+}
+
+/** Waits for an answer to a report. @throws the signal's reason; ServiceError when translation.db cannot be used */
+export async function answerOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw translationServiceError(error);
+  }
 }
 
 /** Why translation.db cannot be used; `null` for an error of another kind. */

@@ -13,6 +13,7 @@ import {
   cleanUpPublications,
   compareContainers,
   countDifferences,
+  forgetPublication,
   hasPublication,
   holdDifferences,
   markPublished,
@@ -20,15 +21,18 @@ import {
 } from './publication/publications.ts';
 import { addExport, exportTargets } from './read/exported-targets.ts';
 import { handoff } from './read/read-handoff.ts';
+import { inconsistentUnits } from './read/inconsistent-units.ts';
 import { translations } from './read/read-translations.ts';
+import { matchTargets, targetPlaces } from './read/search-targets.ts';
 import { trustedTargets } from './read/trusted-targets.ts';
+import { suggestedChunk } from './read/suggested-chunk.ts';
 import { status } from './read/work-status.ts';
 import { storeEvaluated } from './repetition/evaluated-targets.ts';
 import { repetitionPage, storeRepetitions } from './repetition/repeated-targets.ts';
 import {
-  delayedUnits,
   openUnits,
   repeatedUnits,
+  withheldUnits,
   repeatingContainers,
   setRepeating,
 } from './repetition/repeated-units.ts';
@@ -46,11 +50,12 @@ import { sweepRepetitions, sweepRepetitionsAgain, wantsRepetitions } from './sto
 import { readTaskPage, type TaskPage, type TaskQuery } from './store/task-page.ts';
 import { openWork, type Work, type WorkOptions } from './store/work.ts';
 import { applyUpdate, examineUpdate } from './update/task-updater.ts';
+import { undoTargets } from './update/undo-targets.ts';
 
 /** Reads a page of tasks. Leases that have expired are taken back first. */
 function tasks(work: Work, query: TaskQuery): TaskPage {
   leases.sweepLeases(work);
-  return readTaskPage(work.database, query);
+  return readTaskPage(work, query);
 }
 
 /** What can be done with the work, each with the work as its first argument. One that stores targets gives the `event` of it. */
@@ -58,8 +63,10 @@ const OPERATIONS = {
   ...build,
   ...leases,
   peekChunk: findFreeChunk,
+  suggestedChunk,
   examineUpdate,
   applyUpdate,
+  undoTargets,
   beginReview,
   reviewPage,
   storeReviewJudgements,
@@ -74,9 +81,9 @@ const OPERATIONS = {
   sweepRepetitionsAgain,
   repetitionPage,
   storeRepetitions,
-  delayedUnits,
   openUnits,
   repeatedUnits,
+  withheldUnits,
   repeatingContainers,
   setRepeating,
   tasksToRequalify,
@@ -88,11 +95,15 @@ const OPERATIONS = {
   addExport,
   handoff,
   translations,
+  targetPlaces,
+  matchTargets,
+  inconsistentUnits,
   trustedTargets,
   status,
   tasks,
   ...freeze,
   beginPublication,
+  forgetPublication,
   hasPublication,
   compareContainers,
   unknownPatchKeys,

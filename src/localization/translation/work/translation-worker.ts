@@ -12,6 +12,7 @@ import {
 import { storageFailureOf } from '../../../engine/database/storage-failure.ts';
 import { createWorkFile, methodsOf } from '../../../engine/database/work-file.ts';
 import { openWorkDatabase } from './store/work-database.ts';
+import { UNAVAILABLE } from './translation-failure.ts';
 import { createTranslationWork, type TranslationWork } from './translation-work.ts';
 
 /**
@@ -34,9 +35,6 @@ export interface TranslationStoreData {
   /** Default: that of the system. */
   readonly clock?: Clock;
 }
-
-/** The code of the error of a translation.db that cannot be used. */
-export const UNAVAILABLE = 'translation_unavailable';
 
 const RESTORE =
   'stop the daemon, restore it from a backup with "slipway restore --database translation", and start the daemon again';

@@ -2,7 +2,7 @@ import { splitIntoBatches } from '../../../domain/translation/batches.ts';
 import type { TaskResult } from '../../../engine/tasks/task.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Prompt, TranslationSubject } from '../providers/provider.ts';
-import { NO_USAGE, addUsage, type Usage } from '../providers/spending.ts';
+import { NO_USAGE, addUsage, fits } from '../providers/spending.ts';
 import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import { createChunkOrder } from './chunk-claims.ts';
 import { groupRepetitions, readChunk, type ChunkUnit } from './chunk-units.ts';
@@ -78,16 +78,4 @@ async function subjectOf(
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   const units = await writeUnits(world, leaders, wasProofread, signal);
   return { sourceLanguage, targetLanguage, characters, about: world.about(destination), units };
-}
-
-/** Whether the estimate fits under the caps; `null` without a cap. */
-function fits(
-  { promptTokens, answerTokens, cost }: Usage,
-  { maxTokens, maxCost }: RunSetup['settings'],
-): boolean | null {
-  if (maxTokens === null && maxCost === null) return null;
-  return (
-    promptTokens + answerTokens <= (maxTokens ?? Number.POSITIVE_INFINITY) &&
-    cost <= (maxCost ?? Number.POSITIVE_INFINITY)
-  );
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ReportBodyOf } from '../../../contract/reports/reports.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { findBelowRoot } from '../../../platform/files/below-root.ts';
 import { createHttpClient } from '../../../platform/http/http-client.ts';
@@ -7,7 +8,7 @@ import type { Clock } from '../../../platform/process/clock.ts';
 import { TaskError } from '../../../engine/tasks/task.ts';
 import { EVALUATING_KINDS } from '../providers/evaluation.ts';
 import { FixtureFileError } from '../providers/fixture-file.ts';
-import { providerNamed, type ProviderConfiguration } from '../providers/provider-config.ts';
+import { providerNamed, unpricedOf, type ProviderConfiguration } from '../providers/provider-config.ts';
 import { createProviderSet, type ProviderSet } from '../providers/provider-set.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import type { WorkerConfiguration } from './worker-config.ts';
@@ -34,6 +35,11 @@ export interface ChosenProvider {
   readonly maxCost: number | null;
 }
 
+/** What a provider is asked for. */
+type ProviderUse = 'translation' | 'evaluation' | 'terms';
+
+type ReportedProvider = ReportBodyOf<'translation.status'>['machine_translation']['providers'][number];
+
 /** The providers of the current configuration. Runs of every kind that use the same one share its rate limit. */
 export interface ProviderAccess {
   /** The kind of a provider, of the configured one without a name; `null` when there is none. */
@@ -43,7 +49,9 @@ export interface ProviderAccess {
    *
    * @throws ServiceError `provider_not_configured`, `invalid_request`, `invalid_path`, `file_not_found`
    */
-  choose(args: ProviderArguments, use: 'translation' | 'evaluation'): Promise<ChosenProvider>;
+  choose(args: ProviderArguments, use: ProviderUse): Promise<ChosenProvider>;
+  /** The configured providers and how their requests went, for reports. */
+  states(): readonly ReportedProvider[];
   /** @throws TaskError `fixture_invalid`, `provider_not_configured`; the signal's reason */
   open(chosen: ChosenProvider, signal: AbortSignal): Promise<TranslationProvider>;
 }
@@ -73,15 +81,35 @@ export function createProviderAccess(options: ProviderAccessOptions): ProviderAc
       const name = args.provider ?? defaultProvider ?? null;
       const known = name === null ? null : providerNamed(providers, name);
       if (name === null || known === null) throw notConfigured(name, Object.keys(providers));
-      if (use === 'evaluation' && !EVALUATING_KINDS.has(known.kind)) throw cannotEvaluate(name, known);
+      const { needs, kinds } = USES[use];
+      if (kinds?.has(known.kind) === false) throw cannotBeUsed(name, known, needs, kinds);
       const chosen = {
         provider: name,
         fixturePath: await fixtureOf(fixtureRoot ?? join(dataDirectory, 'fixtures'), known, args),
         maxTokens: args.max_tokens ?? maxTokens ?? null,
         maxCost: args.max_cost ?? maxCost ?? null,
       };
-      requirePrices(chosen, known);
+      requirePrices(chosen, providers, use);
       return chosen;
+    },
+    states: () => {
+      const { provider: usual, providers } = configuration();
+      const set = current();
+      return Object.entries(providers).map(([name, { kind, model, fallback }]) => {
+        const known = set.stateOf(name);
+        return {
+          name,
+          kind,
+          model: model ?? null,
+          is_default: name === usual,
+          can_review: EVALUATING_KINDS.has(kind),
+          fallback: fallback ?? null,
+          state: known?.state ?? 'untried',
+          last_answer_at: known?.lastAnswerAt ?? null,
+          last_failure: known?.lastFailure ?? null,
+          next_request_at: known?.nextRequestAt ?? null,
+        };
+      });
     },
     open: async ({ provider: name, fixturePath }, signal) => {
       try {
@@ -120,11 +148,24 @@ function notConfigured(provider: string | null, names: readonly string[]): Servi
   return new ServiceError('provider_not_configured', detail);
 }
 
-/** A provider whose answers are texts only. */
-function cannotEvaluate(name: string, { kind }: ProviderConfiguration): ServiceError {
+/** What uses need beyond translations, and which kinds of providers can do it. */
+const USES: Readonly<
+  Record<ProviderUse, { readonly needs: string; readonly kinds: ReadonlySet<string> | null }>
+> = {
+  translation: { needs: 'translate', kinds: null },
+  evaluation: { needs: 'evaluate translations', kinds: EVALUATING_KINDS },
+  terms: { needs: 'sort terms', kinds: new Set(['openai']) },
+};
+
+function cannotBeUsed(
+  name: string,
+  { kind }: ProviderConfiguration,
+  needs: string,
+  kinds: ReadonlySet<string>,
+): ServiceError {
   return new ServiceError(
     'provider_not_configured',
-    `the provider "${name}" cannot evaluate translations: its kind is "${kind}"; name one of the kind ${[...EVALUATING_KINDS].join(' or ')}`,
+    `the provider "${name}" cannot ${needs}: its kind is "${kind}"; name one of the kind ${[...kinds].join(' or ')}`,
   );
 }
 
@@ -147,13 +188,23 @@ async function fixtureOf(
   );
 }
 
-/** A cap on costs would never be reached without prices. */
-function requirePrices({ maxCost, provider }: ChosenProvider, { prices, url }: ProviderConfiguration): void {
-  if (maxCost === null || url === undefined || Object.values(prices).some((price) => price > 0)) return;
+/** A cap on costs would never be reached without the prices of all that the use asks. */
+function requirePrices(
+  { provider, maxCost }: ChosenProvider,
+  providers: WorkerConfiguration['providers'],
+  use: ProviderUse,
+): void {
+  const known = providerNamed(providers, provider);
+  if (maxCost === null || known === null) return;
+  const second = use === 'terms' ? null : (known.fallback ?? null);
+  const fallback = second === null ? null : providerNamed(providers, second);
+  const isAsked = fallback !== null && USES[use].kinds?.has(fallback.kind) !== false;
+  const unpriced = unpricedOf({ [provider]: known, ...(isAsked ? { [second ?? '']: fallback } : {}) });
+  if (unpriced === null) return;
   throw new ServiceError(
     'invalid_request',
-    `max_cost needs translation.providers.${provider}.prices; configure them, or use max_tokens`,
-    { errors: [{ pointer: '/args', message: 'max_cost needs the prices of the provider' }] },
+    `max_cost needs translation.providers.${unpriced}.prices; configure them, or use max_tokens`,
+    { errors: [{ pointer: '/args', message: `max_cost needs the prices of the provider "${unpriced}"` }] },
   );
 }
 

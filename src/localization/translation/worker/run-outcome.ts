@@ -21,6 +21,8 @@ interface RunEnd {
     readonly delayed: number;
     /** Of parts whose lease the run lost. */
     readonly lost: number;
+    /** Of parts that another run works on. */
+    readonly leased: number;
   };
   /** Units that got a target from the job `propagate`. */
   readonly repeated: number;
@@ -34,7 +36,8 @@ export function outcomeOf({ tally, stop, delays, left, withheld, repeated }: Run
   readonly reasons: readonly FailureReason[];
 } {
   const got = tally.count(['reused', 'translated', 'repaired', 'propagated', 'blocked']) + repeated;
-  const own = [...sumOf(delays, stop, left - withheld.delayed - withheld.lost), ...tally.reasons()];
+  const { delayed, lost, leased } = withheld;
+  const own = [...sumOf(delays, stop, left - delayed - lost - leased), ...tally.reasons()];
   const reasons = [...own, ...reasonsOf(withheld)];
   if (reasons.length === 0) return { outcome: 'succeeded', reasons };
   const isPart = own.length === 0 || got > 0;
@@ -55,11 +58,12 @@ function sumOf(delays: readonly FailureReason[], stop: StopReason | null, left: 
   );
 }
 
-function reasonsOf({ failed, delayed, lost }: RunEnd['withheld']): FailureReason[] {
+function reasonsOf({ failed, delayed, lost, leased }: RunEnd['withheld']): FailureReason[] {
   const all = [
     ['failed_before', failed, 'in parts that failed in earlier runs; "force" begins these again'],
     ['delayed', delayed, 'in parts that failed in earlier runs and are to be tried later'],
     ['lease_lost', lost, 'in parts whose lease was lost; a larger "lease_seconds" keeps leases longer'],
+    ['leased', leased, 'in parts that another run works on'],
   ] as const;
   return all.flatMap(([code, units, where]) =>
     units === 0 ? [] : [{ code, units, message: `${countText(units, 'unit is', 'units are')} ${where}` }],

@@ -149,8 +149,19 @@ export function createRunTally(): RunTally {
   };
 }
 
+/** A usage as results of runs have it. */
+export type ReportedUsage = Readonly<
+  Record<'requests' | 'prompt_tokens' | 'answer_tokens' | 'characters' | 'cost', number>
+>;
+
 /** A usage in the result of a run. */
-export function reportedUsage({ requests, promptTokens, answerTokens, characters, cost }: Usage): object {
+export function reportedUsage({
+  requests,
+  promptTokens,
+  answerTokens,
+  characters,
+  cost,
+}: Usage): ReportedUsage {
   return {
     requests,
     prompt_tokens: promptTokens,

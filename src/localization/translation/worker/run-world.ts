@@ -1,3 +1,4 @@
+import type { TextKind } from '../../../domain/translation/kind-of-text.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { Logger } from '../../../platform/logging/logging.ts';
 import type { Clock } from '../../../platform/process/clock.ts';
@@ -7,8 +8,9 @@ import type { TargetOffers } from '../judge/offer-targets.ts';
 import type { TargetJudge } from '../judge/target-judge.ts';
 import type { TextRules } from '../judge/text-rules.ts';
 import type { UnitSource } from '../judge/unit-source.ts';
+import type { IndexedUnit } from '../../parse/index/read/units-after.ts';
 import type { CharacterSheet } from '../providers/character-sheet.ts';
-import type { RequestCounts, TranslationProvider } from '../providers/provider.ts';
+import type { GlossaryTerms, RequestCounts, TranslationProvider } from '../providers/provider.ts';
 import type { Spending } from '../providers/spending.ts';
 import type { TranslationThread } from '../work/translation-worker.ts';
 import type { RunTally } from './run-tally.ts';
@@ -42,6 +44,7 @@ export interface RunSetup extends RunPorts {
   readonly characters: CharacterSheet;
   /** What language models are told about the texts of a file. */
   readonly about: (destination: string) => readonly string[];
+  readonly kindOf: (unit: IndexedUnit) => TextKind | null;
 }
 
 /** Everything that the chunks of one run share. */
@@ -50,6 +53,7 @@ export interface RunWorld extends RunSetup {
   readonly tally: RunTally;
   /** How often the run has asked for units that have no translation yet. */
   readonly counts: RequestCounts;
+  readonly terms: GlossaryTerms;
 }
 
 /** How one run works. */

@@ -1,6 +1,7 @@
 import { machineFlaws, type AnswersSoFar } from '../../../domain/translation/machine-flaws.ts';
-import type { Lease } from '../work/leases/chunk-leases.ts';
-import { isOfProvider, type FailedUnit } from '../providers/provider-failure.ts';
+import { askWithFallback } from '../providers/fallback.ts';
+import type { FailedUnit } from '../providers/provider-failure.ts';
+import type { OpenChunk } from '../work/leases/free-chunks.ts';
 import type { TranslationOutcome, TranslationProvider, UnitToTranslate } from '../providers/provider.ts';
 import type { ChunkUnit, Repetition } from './chunk-units.ts';
 import {
@@ -48,7 +49,7 @@ export interface ChunkSignals {
  */
 export async function translateBatch(
   world: RunWorld,
-  lease: Lease,
+  lease: OpenChunk,
   batch: readonly Repetition[],
   { units: chunk, answers }: ChunkWork,
   signals: ChunkSignals,
@@ -112,35 +113,32 @@ type Ask = (units: readonly UnitToTranslate[]) => Promise<Asked>;
 
 function createAsk(
   world: RunWorld,
-  { taskId, destination }: Lease,
+  { taskId, destination }: OpenChunk,
   leaders: readonly ChunkUnit[],
   chunk: readonly ChunkUnit[],
   signal: AbortSignal,
 ): Ask {
-  const { provider, languages, spending, tally, counts } = world;
+  const { provider, languages, spending, tally, counts, terms } = world;
   const { sourceLanguage, targetLanguage } = languages();
   const characters = usesContext(provider) ? charactersAround(world, leaders, chunk) : [];
   const about = world.about(destination);
   const askOf = async (maker: TranslationProvider, units: readonly UnitToTranslate[]): Promise<Asked> => {
-    const request = { sourceLanguage, targetLanguage, characters, about, spending, counts, signal };
-    const { results, failures, usage } = await maker.translateBatch({ ...request, units });
+    const request = { sourceLanguage, targetLanguage, characters, about, spending, counts, terms, signal };
+    const hasFallback = maker.fallback !== null;
+    const { results, failures, usage } = await maker.translateBatch({ ...request, hasFallback, units });
     tally.usage(taskId, usage);
     return { results: results.map((result) => ({ ...result, maker })), failures };
   };
+  const { fallback } = provider;
   return async (units) => {
-    const first = await askOf(provider, units);
-    const { fallback } = provider;
-    const isOut = ({ code }: FailedUnit): boolean => isOfProvider(code) && code !== 'cap_reached';
-    const out = new Set(first.failures.filter(isOut).map(({ unitId }) => unitId));
-    if (fallback === null || out.size === 0) return first;
-    const second = await askOf(
-      fallback,
-      units.filter(({ unitId }) => out.has(unitId)),
+    const outcomes = await askWithFallback(
+      units,
+      async (some) => await askOf(provider, some),
+      fallback === null ? null : async (some) => await askOf(fallback, some),
     );
-    const others = first.failures.filter((failure) => !isOut(failure));
     return {
-      results: [...first.results, ...second.results],
-      failures: [...others, ...second.failures],
+      results: outcomes.flatMap(({ results }) => results),
+      failures: outcomes.flatMap(({ failures }) => failures),
     };
   };
 }

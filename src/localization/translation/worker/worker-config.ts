@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import { globSchema } from '../../../platform/config/glob-schema.ts';
+import { createFieldGlob } from '../../../domain/text/field-glob.ts';
+import { guessTextKind, TEXT_KINDS, type TextKind } from '../../../domain/translation/kind-of-text.ts';
+import { createGlobTest } from '../../../platform/config/glob.ts';
+import type { TextPlace } from '../judge/text-place.ts';
 import { providerNamed, providersSchema } from '../providers/provider-config.ts';
 
 const filePath = z.string().min(1).max(4096);
@@ -40,6 +44,19 @@ export const workerConfiguration = {
     .describe(
       'What language models are told about the texts of some files: their kind, their style, the scene.',
     ),
+  textKinds: z
+    .array(
+      z.strictObject({
+        files: globSchema.describe('Which files, by their paths.'),
+        field: z.string().min(1).max(1024).default('**').describe('Glob of their field paths.'),
+        kind: z.enum(TEXT_KINDS).describe('What their texts are.'),
+      }),
+    )
+    .max(64)
+    .default([])
+    .describe(
+      'What some texts are for, where the guess from field, file and speaker is wrong; the first that fits counts. Language models are told.',
+    ),
   fixtureRoot: filePath
     .optional()
     .describe(
@@ -60,4 +77,24 @@ export function workerConfigurationProblem({ provider, providers }: WorkerConfig
     path: 'provider',
     message: `names no provider; it can be ${[...Object.keys(providers), 'fixture', 'memory-only'].join(', ')}`,
   };
+}
+
+/** What the configuration tells language models about the texts of a file. */
+export function aboutFiles({
+  instructions,
+}: WorkerConfiguration): (destination: string) => readonly string[] {
+  const tests = instructions.map(({ files, text }) => ({ test: createGlobTest(files), text }));
+  return (destination) => tests.filter(({ test }) => test(destination)).map(({ text }) => text);
+}
+
+/** What a text is for: the first rule of the configuration that fits, and otherwise a guess. */
+export function kindsOfTexts({ textKinds }: WorkerConfiguration): (place: TextPlace) => TextKind | null {
+  const rules = textKinds.map(({ files, field, kind }) => ({
+    isFile: createGlobTest(files),
+    isField: createFieldGlob(field),
+    kind,
+  }));
+  return (place) =>
+    rules.find(({ isFile, isField }) => isFile(place.destination) && isField(place.fieldPath))?.kind ??
+    guessTextKind(place);
 }

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { flag, wholeNumber } from '../../../contract/actions/field-schemas.ts';
-import { WORKER_ARGUMENTS } from '../../../contract/actions/worker-arguments.ts';
+import {
+  SUGGEST_ARGUMENTS,
+  triedText,
+  WORKER_ARGUMENTS,
+} from '../../../contract/actions/worker-arguments.ts';
 import type { ArgumentsOf, JobDefinition } from '../../../engine/tasks/job.ts';
 
 const name = z.string().min(1).max(4096);
 const { max_tokens, max_cost } = WORKER_ARGUMENTS.shape;
+const { suggest } = SUGGEST_ARGUMENTS.shape;
 
 /** Translates open units with a provider. */
 export const WORKER_RUN_JOB = {
@@ -30,7 +35,11 @@ export const WORKER_RUN_JOB = {
     dry_run: flag.default(false),
     max_tokens,
     max_cost,
+    try_text: triedText.optional(),
+    suggest,
   }),
+  // A suggestion is for the person who asks.
+  personalSwitches: ['suggest'],
   resumable: true,
   maxAttempts: 3,
   storeLock: 'none',

@@ -63,13 +63,23 @@ export async function runWorkers(world: RunWorld, context: WorkerContext): Promi
   const repeated = await thread.repeatedUnits({ taskId, lastTask });
   // A new release begins the count of the copies again.
   const propagated = Math.max(0, repeated.copied - copied) + repeated.waiting;
-  const delayed = await thread.delayedUnits({ taskId, lastTask, known: [...state.delays.keys()] });
+  const { delayed, leased } = await thread.withheldUnits({
+    taskId,
+    lastTask,
+    known: [...state.delays.keys()],
+  });
   const judged = outcomeOf({
     tally,
     stop: state.stop,
     delays: [...state.delays.values()],
     left: tally.left(total, propagated),
-    withheld: { failed: open.failedBefore, delayed, lost: state.lost },
+    // Another run may have taken a part whose lease was lost.
+    withheld: {
+      failed: open.failedBefore,
+      delayed,
+      lost: state.lost,
+      leased: Math.max(0, leased - state.lost),
+    },
     repeated: propagated,
   });
   return resultOf(world, state.stop, { ...judged, ...tally.report(total, propagated), expected });

@@ -1,28 +1,15 @@
 import type { BodyOf } from '../../../contract/actions/body-of.ts';
 import { ServiceError } from '../../../contract/problems/service-error.ts';
-import { messageOf } from '../../../platform/errors.ts';
 import { defineAction, type DefinedAction } from '../../../engine/define-action.ts';
-import type { TaskEngine } from '../../../engine/tasks/task-engine.ts';
 import type { DoctorCheck } from '../../../engine/check.ts';
 import { callOf, implementJob, type Job } from '../../../engine/tasks/job.ts';
 import { TaskError, type TaskContext, type TaskResult } from '../../../engine/tasks/task.ts';
-import { readCharacterSheet, type CharacterSheet } from '../providers/character-sheet.ts';
-import { createSpending } from '../providers/spending.ts';
-import { estimateRun } from './estimate-run.ts';
-import { checkProviders, type ProviderAccess } from './provider-access.ts';
-import { createGlobTest } from '../../../platform/config/glob.ts';
-import { resolveSettings, type RunPorts, type RunSetup } from './run-world.ts';
+import { checkProviders } from './provider-access.ts';
+import { resolveSettings } from './run-world.ts';
+import type { WorkerOptions } from './worker-task.ts';
 import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
-import { createRunTally } from './run-tally.ts';
-import type { WorkerConfiguration } from './worker-config.ts';
 import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
-import { runWorkers } from './worker-run.ts';
-
-interface WorkerOptions extends RunPorts {
-  readonly engine: TaskEngine;
-  readonly configuration: () => WorkerConfiguration;
-  readonly providers: ProviderAccess;
-}
+import { suggestedUnits } from './suggested-units.ts';
 
 /** Assembles the runs of workers, which translate open units with a provider; none runs yet. */
 export function createWorker(options: WorkerOptions): {
@@ -33,14 +20,10 @@ export function createWorker(options: WorkerOptions): {
   const { engine, configuration, providers } = options;
   const run = async (context: TaskContext<WorkerRunArguments>): Promise<TaskResult> => {
     try {
-      const settings = await resolveSettings(options, providers, context.args, context.taskId);
-      const provider = await providers.open(settings, context.signal);
-      const characters = await readCharacters(configuration());
-      const about = aboutFiles(configuration());
-      const shared = { ...options, settings, provider, characters, about };
-      if (settings.dryRun) return await estimateRun(shared, context);
-      const spending = createSpending(settings);
-      return await runWorkers({ ...shared, spending, tally: createRunTally(), counts: new Map() }, context);
+      const suggested = requestedUnits(context.args);
+      // The code of runs is loaded with the first of them.
+      const { runWorkerTask } = await import('./worker-task.ts');
+      return await runWorkerTask(options, suggested, context);
     } catch (error) {
       context.signal.throwIfAborted();
       throw taskErrorOf(translationTaskError(error));
@@ -55,7 +38,9 @@ export function createWorker(options: WorkerOptions): {
         job: runCall,
         admit: async (body) => {
           try {
-            await resolveSettings(options, providers, runCall(body).args, null);
+            const { args } = runCall(body);
+            requestedUnits(args);
+            await resolveSettings(options, providers, args, null);
           } catch (error) {
             throw translationServiceError(error);
           }
@@ -66,6 +51,36 @@ export function createWorker(options: WorkerOptions): {
   };
 }
 
+/** The units that a run only suggests targets for; `null` for a run that stores drafts. @throws ServiceError `invalid_request` */
+function requestedUnits({
+  suggest,
+  try_text: tried,
+  dry_run: isDryRun,
+  task_id: taskId,
+}: WorkerRunArguments): readonly Uint8Array[] | null {
+  const units = suggest === undefined ? null : suggestedUnits(suggest);
+  const errors = [
+    ...([suggest !== undefined, tried !== undefined, isDryRun].filter(Boolean).length > 1
+      ? [{ pointer: '/args', message: 'suggest=, try_text= and dry_run=true exclude each other; send one' }]
+      : []),
+    ...(suggest !== undefined && units === null
+      ? [
+          {
+            pointer: '/args',
+            message: 'suggest= must be "open", or ids of at most 50 units with commas between them',
+          },
+        ]
+      : []),
+    ...(suggest !== undefined && taskId === undefined
+      ? [{ pointer: '/task_id', message: 'is required with suggest=' }]
+      : []),
+  ];
+  if (errors.length === 0) return units;
+  throw new ServiceError('invalid_request', 'the request of the run is not valid; "errors" says why', {
+    errors,
+  });
+}
+
 function runCall({
   args = {},
   reviewer: _reviewer,
@@ -73,21 +88,6 @@ function runCall({
   ...body
 }: BodyOf<'translation-worker-run'>): { readonly kind: string; readonly args: WorkerRunArguments } {
   return callOf(WORKER_RUN_JOB, { ...withoutEmpty(body), ...args });
-}
-
-/** What the configuration tells about the texts of a file. */
-function aboutFiles({ instructions }: WorkerConfiguration): RunSetup['about'] {
-  const tests = instructions.map(({ files, text }) => ({ test: createGlobTest(files), text }));
-  return (destination) => tests.filter(({ test }) => test(destination)).map(({ text }) => text);
-}
-
-async function readCharacters({ charactersFile }: WorkerConfiguration): Promise<CharacterSheet> {
-  if (charactersFile === undefined) return new Map();
-  try {
-    return await readCharacterSheet(charactersFile);
-  } catch (error) {
-    throw new TaskError('character_sheet_invalid', messageOf(error), { cause: error });
-  }
 }
 
 function withoutEmpty<Body extends object>(body: Body): Body {

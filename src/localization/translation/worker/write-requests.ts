@@ -41,6 +41,8 @@ export async function writeUnits(
     unitId: key,
     sourceText: source.unit.sourceText,
     speaker: source.unit.speaker,
+    kind: world.kindOf(source.unit),
+    scene: source.unit.scene,
     ...placedText(source, targets),
     constraints: terms[index] ?? [],
     examples: examples[index] ?? [],
@@ -115,7 +117,7 @@ interface ReportedConstraint {
 }
 
 /** The constraints of one text by the words that they are for; each once, with the wording that must not be used. */
-function mergeConstraints(constraints: readonly ReportedConstraint[]): readonly TermConstraint[] {
+export function mergeConstraints(constraints: readonly ReportedConstraint[]): readonly TermConstraint[] {
   const forbidden = constraints.filter(({ requirement }) => requirement === 'forbidden');
   const merged = new Map<string, TermConstraint>();
   for (const { matched_text: source, requirement, ...wording } of constraints) {

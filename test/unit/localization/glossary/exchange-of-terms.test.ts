@@ -73,6 +73,7 @@ describe.each(['tbx', 'csv'])('terms that leave as %s', (format) => {
     const bytes = readFileSync(join(from.exchangeRoot, file));
     expect(exported.result).toEqual({
       file,
+      path: join(from.exchangeRoot, file),
       format,
       include: 'draft,approved,deprecated',
       bytes: bytes.length,

@@ -47,6 +47,31 @@ describe('the reports of the Glossary', () => {
     });
   });
 
+  describe('the approved terms of a pair', () => {
+    it('are those that hold everywhere, with their aliases, the important ones first', async () => {
+      const world = await createTestGlossary();
+      await world.add({
+        ...APPROVED,
+        source_term: 'アロナ',
+        aliases: ['Arona'],
+        recommended_translation: 'A',
+      });
+      await world.add({ ...APPROVED, priority: 9, scope: { match: 'substring' } });
+      await world.add({ ...APPROVED, source_term: 'x', scope: { speaker: 'ネル' } });
+      await world.add({ ...APPROVED, source_term: 'y', target_language: 'en' });
+      await world.add({ source_term: 'draft' });
+      const pair = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans' };
+      expect(await world.glossary.approvedTerms({ path: null, ...pair })).toEqual([
+        { source: '先生', target: '老师' },
+        { source: 'アロナ', target: 'A' },
+        { source: 'Arona', target: 'A' },
+      ]);
+      await expect(world.glossary.approvedTerms({ path: 'none.db', ...pair })).rejects.toMatchObject({
+        code: 'file_not_found',
+      });
+    });
+  });
+
   describe('the query of the Glossary', () => {
     it('finds folded parts of source terms and aliases, by category and state, in a stable order', async () => {
       const world = await createTestGlossary();
@@ -382,6 +407,8 @@ const HOUR_MS = 3_600_000;
 describe('the doctor check of the Glossary', () => {
   it('checks the structure of the file every hour, and names damage until it is gone', async () => {
     const clock = new FakeClock();
+    const path = join(await temporaryDirectory(), 'glossary.db');
+    await writeFile(path, '');
     const results: (() => string | null)[] = [
       () => 'page 3 is broken',
       () => {
@@ -391,7 +418,7 @@ describe('the doctor check of the Glossary', () => {
     ];
     let checks = 0;
     const check = createGlossaryCheck({
-      path: '/data/glossary.db',
+      path,
       summary: async () => await Promise.resolve({ counts: { approved: 2 }, generation: 7, pairs: [] }),
       damage: async () => await Promise.resolve(null),
       clock,
@@ -406,12 +433,30 @@ describe('the doctor check of the Glossary', () => {
       return message;
     };
     const sound = 'sound, terms: 2 approved; generation 7';
-    const damaged =
-      'the Glossary /data/glossary.db is damaged: page 3 is broken; stop the daemon and restore it from a backup with "slipway restore --database glossary"';
+    const damaged = `the Glossary ${path} is damaged: page 3 is broken; stop the daemon and restore it from a backup with "slipway restore --database glossary"`;
     expect(await run()).toBe(sound);
     expect(checks).toBe(0);
     await clock.advance(HOUR_MS);
     expect([await run(), await run(), await run(), await run()]).toEqual([sound, damaged, damaged, sound]);
     expect(checks).toBe(3);
+  });
+
+  it('checks no structure of a file that was never made', async () => {
+    const clock = new FakeClock();
+    let checks = 0;
+    const check = createGlossaryCheck({
+      path: join(await temporaryDirectory(), 'glossary.db'),
+      summary: async () => await Promise.resolve({ counts: {}, generation: 0, pairs: [] }),
+      damage: async () => await Promise.resolve(null),
+      clock,
+      checkStructure: async () => {
+        checks += 1;
+        return await Promise.resolve('unable to open database file');
+      },
+    });
+    await clock.advance(HOUR_MS);
+    await check.run(SIGNAL);
+    await settle();
+    expect([await check.run(SIGNAL), checks]).toMatchObject([{ status: 'ok' }, 0]);
   });
 });

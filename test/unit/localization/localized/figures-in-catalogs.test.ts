@@ -11,10 +11,9 @@ import {
   type BaseEntry,
   type BaseRelease,
   type CatalogRewriter,
-  type ChangedFile,
   type SearchMemory,
 } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
-import { catalogProgram } from '../../../../src/localization/localized/catalogs/catalog-program.ts';
+import type { PatchedReleaseFile } from '../../../../src/localization/localized/catalogs/release-files.ts';
 import { catalogsConfigurationSchema } from '../../../../src/localization/localized/localized-config.ts';
 import { createNameSearch, nameForms } from '../../../../src/localization/localized/catalogs/name-search.ts';
 import { concerns } from '../../../../src/localization/localized/catalogs/rewrite-catalog.ts';
@@ -42,15 +41,15 @@ async function rewriterOf(
     memory = null,
   }: {
     /** By default the program itself, in a process of its own. */
-    readonly program?: string | typeof catalogProgram;
+    readonly program?: string;
     readonly timeoutMs?: number;
     readonly memory?: SearchMemory | null;
   } = {},
 ): Promise<CatalogRewriter> {
   const scratchDirectory = await temporaryDirectory();
   const path = join(scratchDirectory, 'program.mjs');
-  if (typeof program === 'string') await writeFile(path, program);
-  return createCatalogRewriter({
+  if (program !== undefined) await writeFile(path, program);
+  const rewriter = createCatalogRewriter({
     rules: NO_RULES,
     catalogs: catalogsConfigurationSchema.parse(catalogs),
     scratchDirectory,
@@ -58,10 +57,10 @@ async function rewriterOf(
     timeoutMs,
     clock: systemClock,
     memory,
-    ...(program === undefined
-      ? {}
-      : { program: typeof program === 'string' ? pathToFileURL(path) : program }),
+    ...(program === undefined ? {} : { program: pathToFileURL(path) }),
   });
+  onTestFinished(() => rewriter.close());
+  return rewriter;
 }
 
 describe('the rewriter of catalogs', () => {
@@ -71,7 +70,7 @@ describe('the rewriter of catalogs', () => {
 
   async function stored(official: Contents): Promise<{
     readonly release: BaseRelease;
-    readonly changed: readonly ChangedFile[];
+    readonly changed: readonly PatchedReleaseFile[];
     readonly workDirectory: string;
     readonly paths: ReadonlyMap<string, string>;
   }> {
@@ -86,8 +85,8 @@ describe('the rewriter of catalogs', () => {
     return {
       workDirectory,
       paths,
-      release: { entries: () => entries, officialPath: (blake3) => paths.get(blake3) ?? '' },
-      changed: [{ destination: 'texts.csv', path: texts?.patched ?? '' }],
+      release: { id: 'first', entries: () => entries, officialPath: (blake3) => paths.get(blake3) ?? '' },
+      changed: [{ destination: 'texts.csv', official: texts?.official ?? '', patched: texts?.patched ?? '' }],
     };
   }
 
@@ -99,7 +98,7 @@ describe('the rewriter of catalogs', () => {
     const [list, texts] = files;
     expect(readFileSync(list!.path, 'utf8')).toBe(listOf(AFTER));
     expect(list!.path.startsWith(workDirectory)).toBe(true);
-    expect(texts).toEqual(changed[0]);
+    expect(texts).toEqual({ destination: 'texts.csv', path: changed[0]?.patched });
     expect(await rewriter.rewrite([], release, workDirectory, NEVER)).toEqual([]);
     // It works a second time in the same folder.
     expect(await rewriter.rewrite(changed, release, workDirectory, NEVER)).toHaveLength(2);
@@ -110,7 +109,7 @@ describe('the rewriter of catalogs', () => {
     const { release, changed, workDirectory, paths } = await stored(OFFICIAL);
     const memory: SearchMemory = { last: null, listPath: join(await temporaryDirectory(), 'last.list') };
     const rewrite = async (from = release, ignore: readonly string[] = []) => {
-      const rewriter = await rewriterOf({ lists: LISTS, ignore }, { memory, program: catalogProgram });
+      const rewriter = await rewriterOf({ lists: LISTS, ignore }, { memory });
       const files = await rewriter.rewrite(changed, from, workDirectory, NEVER);
       return files.map(({ path }) => readFileSync(path, 'utf8'));
     };
@@ -149,6 +148,37 @@ describe('the rewriter of catalogs', () => {
     expect(memory.last).toBeNull();
   });
 
+  it('writes its list of files again when the kept one is damaged', async () => {
+    const { release, changed, workDirectory } = await stored(OFFICIAL);
+    const memory: SearchMemory = { last: null, listPath: join(await temporaryDirectory(), 'last.list') };
+    const rewrite = async (id = release.id) => {
+      const rewriter = await rewriterOf({ lists: LISTS }, { memory });
+      return await rewriter.rewrite(changed, { ...release, id }, workDirectory, NEVER);
+    };
+    await rewrite();
+    const list = readFileSync(memory.listPath, 'utf8');
+    await writeFile(memory.listPath, `["a.csv", ${list}`);
+    // The next release is compared with the list.
+    await expect(rewrite('second')).rejects.toMatchObject({ code: 'process_failed' });
+    expect((await rewrite('second')).map(({ destination }) => destination)).toEqual([
+      'list.json',
+      'texts.csv',
+    ]);
+    expect(readFileSync(memory.listPath, 'utf8')).toBe(list);
+  });
+
+  it('gives the changed files to its process in the order of their destinations', async () => {
+    const { release, changed, workDirectory } = await stored(OFFICIAL);
+    const program = `process.on('message', ({ kind, job }) => {
+      if (kind !== 'job') return;
+      const message = job.changed.map(({ destination }) => destination).join();
+      process.send({ kind: 'done', result: { kind: 'refused', code: 'catalog_not_rewritten', path: '', message } });
+    });`;
+    const rewriter = await rewriterOf({}, { program });
+    const given = ['b', 'c', 'a'].map((destination) => ({ ...changed[0]!, destination }));
+    await expect(rewriter.rewrite(given, release, workDirectory, NEVER)).rejects.toThrow(/^a,b,c$/);
+  });
+
   it('keeps no list of files without the search that belongs to it', async () => {
     const { release, changed, workDirectory } = await stored(OFFICIAL);
     const folder = await temporaryDirectory();
@@ -176,13 +206,10 @@ describe('the rewriter of catalogs', () => {
       const entries = Object.entries(contents)
         .map(([destination, from]) => ({ ...all.get(from)!, destination }))
         .toSorted((one, other) => compareDestinations(one.destination, other.destination));
-      const rewriter = await rewriterOf(
-        { lists: [{ ...LISTS[0], files: ['*.json'] }] },
-        { memory, program: catalogProgram },
-      );
+      const rewriter = await rewriterOf({ lists: [{ ...LISTS[0], files: ['*.json'] }] }, { memory });
       const rewritten = await rewriter.rewrite(
         changed,
-        { ...release, entries: () => entries },
+        { ...release, id: JSON.stringify(contents), entries: () => entries },
         workDirectory,
         NEVER,
       );
@@ -241,7 +268,7 @@ describe('the rewriter of catalogs', () => {
     const files = JSON.stringify([{ destination: 'a.csv', name: '../../secret', size: 1 }]);
     expect(
       await run(onJob(`process.send({ kind: 'done', result: { kind: 'rewritten', files: ${files} } });`)),
-    ).toEqual(changed);
+    ).toEqual(changed.map(({ destination, patched: path }) => ({ destination, path })));
   });
 });
 

@@ -136,6 +136,7 @@ describe('the texts of a localized release', () => {
         unit_id: reviewUnit('a.json', 1),
         task_id: open.world.task().task_id,
         codes: ['tags'],
+        source_text: 'さようなら',
         qa_identity: 'gqa1_さようなら_HMM',
       },
     ]);

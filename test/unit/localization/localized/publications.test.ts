@@ -232,6 +232,33 @@ describe('the comparison of two localized releases', () => {
     expect(await world.publishing.compare({ from: 'l1', to: 'l1' }, SIGNAL)).toMatchObject({ units: 0 });
   });
 
+  it('with texts that are not published yet says what readers would see, and leaves no record', async () => {
+    const open = await openTwo();
+    const { world, freezer } = open;
+    const records = (): unknown[] => [
+      world.rows('SELECT localized_release_id FROM publication ORDER BY publication_id'),
+      world.rows('SELECT hex(patch_key), hex(unit_id) FROM published_text ORDER BY 1, 2'),
+      world.rows('SELECT * FROM loose_patch_key'),
+    ];
+    const before = records();
+    const frozen = await open.freeze({ minState: 'translated' });
+    expect(await freezer.changesFrom(frozen, 'l2', SIGNAL)).toEqual({
+      units: 1,
+      changes: [
+        {
+          unit_id: reviewUnit('a.json', 0),
+          destination: 'a.json',
+          source_text: 'おはよう',
+          before: target('早上好'),
+          after: target('早安'),
+        },
+      ],
+      files: [{ destination: 'a.json', units: 1 }],
+    });
+    expect(await freezer.changesFrom(frozen, 'unknown', SIGNAL)).toBeNull();
+    expect(records()).toEqual(before);
+  });
+
   it('with nothing says that every text is official again', async () => {
     const { world } = await openTwo();
     const compared = await world.publishing.compare({ from: 'l2', to: null }, SIGNAL);

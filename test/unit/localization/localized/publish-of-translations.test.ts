@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CatalogError } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
 import type { BaseRow } from '../../../../src/localization/localized/publish/base-release.ts';
-import { LOCALIZED_FAILPOINTS } from '../../../../src/localization/localized/channel.ts';
+import {
+  LOCALIZED_FAILPOINTS,
+  type LocalizedChannel,
+} from '../../../../src/localization/localized/channel.ts';
 import { writeLocalizedRevision } from '../../../../src/localization/localized/publish/localized-revision.ts';
+import { publishContent } from '../../../../src/localization/localized/publish/publish-content.ts';
 import type { Replacements } from '../../../../src/localization/localized/publish/stage-patches.ts';
 import { RELEASE_FAILPOINTS } from '../../../../src/releases/jobs/release-failpoints.ts';
 import { TaskError, type Task, type TaskContext } from '../../../../src/engine/tasks/task.ts';
@@ -378,6 +382,40 @@ describe('localized-publish of stored translations', () => {
 });
 
 describe('the revision of a localized release', () => {
+  test('is copied when those that killed attempts left are removed', async () => {
+    const world = await withTexts();
+    const columns = 'channel, upstream_label, upstream_release_id, task_id, fetched_at';
+    for (const sql of [
+      `INSERT INTO catalog_revision (revision_id, ${columns}) VALUES (900, 'localized', 'localized', '1.0', 't0', 1)`,
+      `INSERT INTO catalog_entry (revision_id, destination, source, locator) VALUES (900, 'a.csv', 'official', '')`,
+      `CREATE TEMP TRIGGER copied BEFORE INSERT ON catalog_entry
+        WHEN EXISTS (SELECT 1 FROM main.catalog_revision WHERE revision_id = 900)
+        BEGIN SELECT RAISE(ABORT, 'the rows of a killed attempt are there'); END`,
+    ]) {
+      world.database.prepare(sql).run();
+    }
+    expect(await world.act('localized-publish', fromWorker)).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('waits for a build that also fails, and then fails with its own error', async () => {
+    const events: string[] = [];
+    const build = Promise.withResolvers<Replacements>();
+    const unreferenced = (): never => {
+      events.push('revision failed');
+      throw new Error('no database');
+    };
+    const published = publishContent(
+      { catalogs: { unreferenced } } as unknown as LocalizedChannel,
+      { base: {} as BaseRow, building: build.promise, wantedId: null, resumes: false },
+      {} as TaskContext,
+    ).finally(() => events.push('publish ended'));
+    await until(() => events.includes('revision failed'));
+    events.push('build failed');
+    build.reject(new Error('no file'));
+    await expect(published).rejects.toThrow('no database');
+    expect(events).toEqual(['revision failed', 'build failed', 'revision failed', 'publish ended']);
+  });
+
   test('the entries of many replaced files are written in pages, and the task can be cancelled between them', async () => {
     const replaced = new Map(
       Array.from({ length: 2500 }, (_, at) => [`${at}.csv`, { blake3: 'new', size: 1 }]),
@@ -399,7 +437,7 @@ describe('the revision of a localized release', () => {
         typeof writeLocalizedRevision
       >[0],
       { release_id: 'r1', revision_id: 1, app_version: null } as BaseRow,
-      replaced as unknown as Replacements,
+      Promise.resolve(replaced as unknown as Replacements),
       context as unknown as TaskContext,
     );
     await expect(write).rejects.toThrow('cancelled');

@@ -17,9 +17,13 @@ import { PatchError } from '../../../../src/formats/patch/patch-error.ts';
 import { openTextAssets } from '../../../../src/formats/unity/bundle-text-assets.ts';
 import { READ_LIMITS } from '../../../../src/formats/value-visitor.ts';
 import { openZip } from '../../../../src/formats/zip/open-zip.ts';
-import { CatalogError } from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
+import {
+  CatalogError,
+  type CatalogRewriter,
+} from '../../../../src/localization/localized/catalogs/catalog-rewriter.ts';
 import type { BaseRow } from '../../../../src/localization/localized/publish/base-release.ts';
 import { rewriteReleaseCatalogs } from '../../../../src/localization/localized/publish/build-files.ts';
+import type { KnownObject } from '../../../../src/releases/records/entry-row.ts';
 import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
 import type { TaskContext } from '../../../../src/engine/tasks/task.ts';
 import { binaryCatalog, bundlesOfJson } from '../../../support/addressables-catalogs.ts';
@@ -847,7 +851,11 @@ describe('catalogs that fail', () => {
     ['deadline_exceeded', false],
     ['catalog_not_rewritten', false],
   ] as const)('catalogs that fail with %s are retried: %s', async (code, retryable) => {
-    const rewriter = { rewrite: () => Promise.reject(new CatalogError(code, 'list.json', 'it failed')) };
+    const rewriter = {
+      prepare: () => undefined,
+      close: () => undefined,
+      rewrite: () => Promise.reject(new CatalogError(code, 'list.json', 'it failed')),
+    };
     const channel = { root: '/store' } as LocalizedChannel;
     const context = { signal: new AbortController().signal } as TaskContext;
     const patched = { objects: new Map(), areGiven: false };
@@ -858,5 +866,26 @@ describe('catalogs that fail', () => {
       retryable,
       message: 'list.json: it failed; nothing was published',
     });
+  });
+
+  test.each([
+    [
+      'no entry',
+      null,
+      'the official release r1 has no file "a.csv"; a localized release only replaces files',
+    ],
+    ['no object', { blake3: null }, 'the official object of a.csv is not known'],
+  ])('a patched file with %s in the base is not its own official form', async (_, entry, message) => {
+    const channel = { root: '/store', catalogs: { entry: () => entry } } as unknown as LocalizedChannel;
+    const context = { signal: new AbortController().signal } as TaskContext;
+    const objects = new Map([['a.csv', { blake3: 'b'.repeat(64) } as KnownObject]]);
+    const to = {
+      channel,
+      rewriter: {} as CatalogRewriter,
+      base: { release_id: 'r1' } as BaseRow,
+      staging: '/tmp',
+    };
+    const patched = { objects, areGiven: false };
+    await expect(rewriteReleaseCatalogs(to, patched, context)).rejects.toThrow(message);
   });
 });

@@ -4,6 +4,7 @@ import {
   type ConfirmRequest,
   confirmRecord,
   rejectRecord,
+  reviseRecord,
   resolveConflict,
 } from '../../../../src/localization/memory/store/memory-changes.ts';
 import type { MemoryFiles } from '../../../../src/localization/memory/store/memory-files.ts';
@@ -209,6 +210,109 @@ describe('rejected records', () => {
         { outcome: 'known', state: 'rejected' },
       ]);
       expect(findMatches(store, lookup('はい'))).toEqual([]);
+    });
+  });
+
+  it('may have been trusted: another trusted one of the text serves instead, and their conflict ends', async () => {
+    const { files } = await memoryFiles();
+    const [one, two] = [proposal('はい', '是'), proposal('はい', '好的')];
+    files.write(null, (store) => {
+      proposeRecords(store, [one, two], 100);
+      for (const { record_id } of [one, two]) {
+        const request = { ...NOTE, record_id, supersede_record_id: null, force: true, reason: 'both' };
+        expect(confirmRecord(store, request)).toMatchObject({ ok: true });
+      }
+      const wrong = findMatches(store, lookup('はい'))[0]!.record;
+      const kept = wrong.record_id === one.record_id ? two : one;
+      expect(countRecords(store).counts.conflict_groups).toBe(1);
+      const request = { ...NOTE, record_id: wrong.record_id, reason: 'wrong' };
+      expect(rejectRecord(store, request)).toMatchObject({ ok: false });
+      expect(rejectRecord(store, { ...request, isNamed: true })).toMatchObject({ ok: true });
+      expect(countRecords(store).counts).toMatchObject({ trusted: 1, rejected: 1, conflict_groups: 0 });
+      expect(findMatches(store, lookup('はい'))).toMatchObject([
+        { record: { record_id: kept.record_id, is_default: true }, decision: 'reuse' },
+      ]);
+    });
+  });
+});
+
+describe('a record that gets another target', () => {
+  it('is superseded by a trusted one with its source and place; a refusal leaves nothing behind', async () => {
+    const { files } = await memoryFiles();
+    const [old, rival] = [proposal('はい', '是'), proposal('はい', '好的')];
+    files.write(null, (store) => {
+      proposeRecords(store, [old, rival], 100);
+      const confirm = { ...NOTE, supersede_record_id: null, force: false };
+      confirmRecord(store, { ...confirm, record_id: old.record_id });
+      const revise = {
+        ...NOTE,
+        tokenId: 'rin',
+        supersede_record_id: null,
+        force: false,
+        target_text: '是的',
+      };
+      const revised = reviseRecord(store, { ...revise, record_id: old.record_id, revised_id: 'tm_new' });
+      expect(revised).toMatchObject({
+        ok: true,
+        value: { changed: true, record: { record_id: 'tm_new', state: 'trusted', is_default: true } },
+      });
+      expect(findRecord(store, old.record_id)).toMatchObject({
+        state: 'superseded',
+        superseded_by: 'tm_new',
+      });
+      // The text of a candidate that is trusted with other words contradicts the one that is trusted now.
+      const refused = { ...revise, record_id: rival.record_id, revised_id: 'tm_other', target_text: '对' };
+      expect(reviseRecord(store, refused)).toMatchObject({ error: { code: 'trusted_conflict' } });
+      expect(findRecord(store, 'tm_other')).toBe(null);
+      expect(findRecord(store, rival.record_id)).toMatchObject({ state: 'candidate' });
+      // The same text again changes nothing.
+      const same = { ...revise, record_id: 'tm_new', revised_id: 'tm_third' };
+      expect(reviseRecord(store, same)).toMatchObject({ ok: true, value: { changed: false } });
+      // The refusal asks for the record to replace.
+      const replacing = { ...refused, supersede_record_id: 'tm_new' };
+      expect(reviseRecord(store, replacing)).toMatchObject({ value: { record: { state: 'trusted' } } });
+      expect(findRecord(store, 'tm_new')).toMatchObject({ state: 'superseded', superseded_by: 'tm_other' });
+      expect(findRecord(store, rival.record_id)).toMatchObject({ state: 'rejected' });
+      // Nobody needs to force what a reviewer has just written.
+      const back = { ...revise, record_id: 'tm_other', revised_id: 'tm_fourth' };
+      expect(reviseRecord(store, back)).toMatchObject({ value: { record: { record_id: 'tm_new' } } });
+      expect(countRecords(store).counts).toMatchObject({ trusted: 1, conflict_groups: 0 });
+    });
+  });
+
+  it('opens no conflict with the words of a candidate, and becomes trusted with its own', async () => {
+    const { files } = await memoryFiles();
+    const [foo, bar] = [proposal('はい', '是'), proposal('はい', '好')];
+    const revise = { ...NOTE, supersede_record_id: null, force: false, revised_id: 'tm_new' };
+    files.write(null, (store) => {
+      proposeRecords(store, [foo, bar], 100);
+      const own = { ...revise, record_id: foo.record_id, target_text: '是' };
+      expect(reviseRecord(store, own)).toMatchObject({
+        value: { changed: true, record: { state: 'trusted' } },
+      });
+    });
+    const [other = ''] = trust(files, proposal('いいえ', '不'));
+    files.write(null, (store) => {
+      const known = proposal('いいえ', '不是');
+      const edited = proposal('いいえ', '没有');
+      proposeRecords(store, [known, edited], 100);
+      const change = { ...revise, record_id: edited.record_id, target_text: '不是' };
+      expect(reviseRecord(store, change)).toMatchObject({ error: { code: 'trusted_conflict' } });
+      expect(findRecord(store, edited.record_id)).toMatchObject({ state: 'candidate' });
+      expect(findRecord(store, other)).toMatchObject({ state: 'trusted' });
+      expect(countRecords(store).counts).toMatchObject({ conflict_groups: 0 });
+    });
+  });
+
+  it('ends a conflict with the words of the other record', async () => {
+    const { files } = await memoryFiles();
+    const [a = '', b = ''] = trust(files, proposal('はい', '是'), proposal('はい', '好'));
+    files.write(null, (store) => {
+      const change = { ...NOTE, supersede_record_id: null, force: false, record_id: a, revised_id: 'tm_new' };
+      const revised = reviseRecord(store, { ...change, target_text: '好' });
+      expect(revised).toMatchObject({ value: { changed: true, record: { record_id: b, is_default: true } } });
+      expect(findRecord(store, a)).toMatchObject({ state: 'superseded', superseded_by: b });
+      expect(countRecords(store).counts).toMatchObject({ trusted: 1, conflict_groups: 0 });
     });
   });
 });

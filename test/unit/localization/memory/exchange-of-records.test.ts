@@ -72,6 +72,7 @@ describe.each(['tmx', 'jsonl'])('records that leave as %s', (format) => {
     const bytes = readFileSync(join(from.exchangeRoot, file));
     expect(task.result).toEqual({
       file,
+      path: join(from.exchangeRoot, file),
       format,
       include: 'trusted,candidate',
       bytes: bytes.length,

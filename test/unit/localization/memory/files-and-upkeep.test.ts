@@ -104,6 +104,24 @@ describe('the Translation Memory', () => {
     });
   });
 
+  it('replaces the record that an edit names, and tells of replaced records, not of candidates', async () => {
+    const { memory, events } = await startMemory();
+    const heard: (readonly string[])[] = [];
+    events.subscribe(({ recordIds }) => heard.push(recordIds));
+    const [a, b] = [await add(memory, 'はい', '是'), await add(memory, 'はい', '好')];
+    await confirmRecord(memory, a);
+    const args = ['target=对'];
+    await expect(confirmRecord(memory, b, { args })).rejects.toMatchObject({
+      code: 'trusted_conflict',
+      message: expect.stringContaining('supersede_record_id') as string,
+    });
+    const edited = await confirmRecord(memory, b, { args, supersede_record_id: a });
+    expect(edited.task.result).toMatchObject({ changed: true, record: { target_text: '对' } });
+    const other = await add(memory, 'いいえ', '不');
+    await confirmRecord(memory, other, { args: ['target=不是'] });
+    expect(heard).toEqual([[a]]);
+  });
+
   describe('a conflict', () => {
     it('is opened by force, listed, and resolved once', async () => {
       const { memory } = await startMemory();
@@ -214,6 +232,14 @@ describe('the Translation Memory', () => {
       const answers = await memory.translationMemory.lookUp(texts.map((text) => lookup(`${text}!`)));
       expect(answers.filter(({ decision }) => decision === 'suggest')).toHaveLength(texts.length);
     });
+  });
+
+  it('has an upkeep that succeeds before anybody has used it', async () => {
+    const { engine } = await startMemory();
+    engine.start();
+    const { task } = engine.submit({ ...callOf(MEMORY_MAINTAIN_JOB, {}), dedupe: true });
+    await until(() => ['succeeded', 'failed'].includes(taskOf(engine, task.task_id).status));
+    expect(taskOf(engine, task.task_id)).toMatchObject({ status: 'succeeded', failure_reason: null });
   });
 
   describe('the interface for other parts', () => {

@@ -25,7 +25,6 @@ import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { parseContainerFile } from '../../../../src/localization/parse/container/parse-container.ts';
 import { createContainerParser } from '../../../../src/localization/parse/process/container-parser.ts';
-import { parseProgram } from '../../../../src/localization/parse/process/parse-program.ts';
 import { compileRules } from '../../../../src/localization/parse/rules/compile-rules.ts';
 import { rulesDigest } from '../../../../src/localization/parse/rules/load-rules.ts';
 import { indexRelease } from '../../../../src/localization/parse/run/index-release.ts';
@@ -165,11 +164,11 @@ async function codesOfRelease(destinations: readonly string[]): Promise<Codes> {
     rules: loaded,
     processes: 1,
     scratchDirectory,
-    memoryBytes: Infinity,
-    timeoutMs: Infinity,
+    memoryBytes: 512 * 1024 * 1024,
+    timeoutMs: 60_000,
     clock: systemClock,
-    program: parseProgram,
   });
+  onTestFinished(() => parser.close());
   const index = openIndexInTest();
   const files = {
     length: destinations.length,

@@ -216,7 +216,7 @@ describe('the reports of the index', () => {
       };
       const body = {
         ...units,
-        items: items.map((unit) => ({ ...unit, translation: null })),
+        items: items.map((unit) => ({ ...unit, box: null, translation: null })),
         translations,
         history: null,
       };

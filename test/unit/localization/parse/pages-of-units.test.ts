@@ -100,6 +100,8 @@ describe('paging through units by their place', () => {
 const FOUND = { sourceLanguage: 'ja', targetLanguage: 'zh-Hans', isBuilt: true, history: null };
 const SIGNAL = new AbortController().signal;
 
+const noBoxes = () => Promise.resolve(() => null);
+
 /** A page of a release with the units `a` to `e`, and what was asked for it. */
 async function page(query: Partial<UnitQuery>, answer?: Awaited<ReturnType<ReadTranslations>>) {
   const index = openTestIndex();
@@ -115,7 +117,7 @@ async function page(query: Partial<UnitQuery>, answer?: Awaited<ReturnType<ReadT
     return Promise.resolve(answer ?? { ...FOUND, items });
   };
   const full = { offset: 0, limit: 1000, ...query };
-  const body = await addTranslations(index.textUnits(full), full, read, SIGNAL);
+  const body = await addTranslations(index.textUnits(full), full, { read, readBoxes: noBoxes }, SIGNAL);
   index.close();
   expect(TextUnitsReport.body.strict().parse(body)).toEqual(body);
   return { body, asked: asked[0] };

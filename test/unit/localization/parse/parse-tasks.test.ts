@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   createCatchUp,
   type CatchUp,
@@ -19,7 +19,7 @@ import {
   type ParseConfiguration,
 } from '../../../../src/localization/parse/rules/parse-config.ts';
 import type { IndexedRelease } from '../../../../src/localization/parse/run/index-release.ts';
-import type { ParseStore } from '../../../../src/localization/parse/run/index-worker.ts';
+import { createStore, type ParseStore } from '../../../../src/localization/parse/run/index-worker.ts';
 import type { TaskEngine } from '../../../../src/engine/tasks/task-engine.ts';
 import type { KindHistory } from '../../../../src/engine/tasks/task-reads.ts';
 import type { Task, TaskResult } from '../../../../src/engine/tasks/task.ts';
@@ -29,6 +29,7 @@ import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { createLogger } from '../../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../../src/platform/process/clock.ts';
 import { openThread } from '../../../../src/platform/threads/thread.ts';
+import { NO_RULES } from '../../../support/rewritten-release.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { until } from '../../../support/until.ts';
 
@@ -145,6 +146,31 @@ describe('a run of parse', () => {
     });
   });
 
+  it('shows no progress any more when no process can be started', async () => {
+    const directory = await temporaryDirectory();
+    const store = createStore({
+      indexPath: join(directory, 'index.db'),
+      scratchDirectory: join(directory, 'parse'),
+    });
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      store.close();
+    });
+    // More than the system gives to a process.
+    vi.stubEnv('LANG', 'x'.repeat(4_000_000));
+    const job = {
+      ...RELEASE,
+      root: '/nonexistent',
+      configuration: parseConfigurationSchema.parse({}),
+      rules: NO_RULES,
+      full: false,
+      keptReleases: [],
+    };
+    const context = { signal: new AbortController().signal, isWanted: () => true, transfer: () => undefined };
+    await expect(store.index(job, context)).rejects.toThrow('E2BIG');
+    expect(store.progress()).toBeNull();
+  });
+
   it('fails with parse_thread_failed when the thread ends', async () => {
     const module = join(await temporaryDirectory(), 'thread.mjs');
     await writeFile(
@@ -224,6 +250,12 @@ async function world(): Promise<World> {
   return Object.assign(state, { catchUp });
 }
 
+const NO_TARGETS = {
+  places: () => Promise.resolve(null),
+  match: () => Promise.resolve([]),
+  inconsistent: () => Promise.resolve({ units: [], next: null }),
+};
+
 /** The parse index of a daemon without a store: what reports and the doctor say about the file. */
 async function openTestParse(): Promise<{
   parse: Parse;
@@ -246,7 +278,9 @@ async function openTestParse(): Promise<{
   });
   const ask = async (name: string): Promise<Record<string, unknown>> =>
     (await parse
-      .reports(() => Promise.resolve({ unavailable: 'no work' }))
+      .reports({ read: () => Promise.resolve({ unavailable: 'no work' }), search: NO_TARGETS }, () =>
+        Promise.resolve(() => null),
+      )
       .find((report) => report.name === name)!
       .answer(new URLSearchParams(), AbortSignal.timeout(30_000))) as Record<string, unknown>;
   return { parse, path: join(dataDirectory, 'index.db'), submitted: engine.submitted, ask };

@@ -1,9 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compileRules, type CompiledRules } from '../../../../src/localization/parse/rules/compile-rules.ts';
+import {
+  compileRules,
+  DEFAULT_RULE,
+  type CompiledRules,
+} from '../../../../src/localization/parse/rules/compile-rules.ts';
 import { loadRules, rulesDigest, RulesError } from '../../../../src/localization/parse/rules/load-rules.ts';
-import { parseConfigurationSchema } from '../../../../src/localization/parse/rules/parse-config.ts';
+import {
+  parseConfigurationSchema,
+  parseRuleSchema,
+} from '../../../../src/localization/parse/rules/parse-config.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 async function compile(configuration: object): Promise<CompiledRules> {
@@ -11,6 +18,11 @@ async function compile(configuration: object): Promise<CompiledRules> {
 }
 
 describe('the rules of parsing', () => {
+  it('have the default rule that their schema fills in, in its order, which decides digests', () => {
+    const filled = parseRuleSchema.parse({ destination: ['**'] });
+    expect(JSON.stringify(DEFAULT_RULE)).toBe(JSON.stringify(filled));
+  });
+
   it('uses the first rule that matches destination and entry, and the default for the rest', async () => {
     const rules = await compile({
       rules: [

@@ -241,6 +241,40 @@ describe('the provider for chat completions', () => {
     expect(calls.length).toBe(1);
   });
 
+  it.each([
+    ['reports it', { usage: { prompt_tokens: 1, completion_tokens: 4000 } }, 4000],
+    ['reports no usage', { usage: null }, 1500],
+  ])(
+    'sends nothing more after an answer beyond its longest length, also of a server that %s',
+    async (_what, more, answerTokens) => {
+      const long = 'あ'.repeat(1000);
+      const wordy: Reply = (call, response) => {
+        const rows = linesOf(call).map(({ id, text }) => ({ id, s: text, t: long }));
+        sendJson(response, completion({ rows }, {}, more));
+      };
+      const { provider, calls } = await against(wordy, { limits: { batchUnits: 1 } });
+      const plain = ['a', 'b', 'c'].map((id) => unit(id, `${id}さようなら`));
+      const needs = provider.estimate(requestOf(plain));
+      const maxTokens = needs.promptTokens + needs.answerTokens + 500;
+      const spending = createSpending({ maxTokens, maxCost: null });
+      const { codes } = await translate(provider, requestOf(plain, { spending }));
+      expect(codes).toEqual({ b: 'cap_reached', c: 'cap_reached' });
+      expect(calls).toHaveLength(1);
+      expect(calls[0]?.body.max_tokens).toBeLessThan(maxTokens);
+      expect(spending.used().answerTokens).toBeGreaterThanOrEqual(answerTokens);
+    },
+  );
+
+  it('asks for no unit more often than a run may, also while a server refuses everything', async () => {
+    const { provider, calls } = await against((_, response) => sendJson(response, { error: 'no' }, 400), {
+      answerFormat: 'text',
+      limits: { attempts: 10, requestsPerUnit: 1 },
+    });
+    const { codes } = await translate(provider, requestOf(three.slice(0, 1)));
+    expect(calls).toHaveLength(2);
+    expect(codes).toEqual({ a: 'request_refused' });
+  });
+
   it('ends immediately when it is cancelled', async () => {
     const abort = new AbortController();
     const { provider } = await against(() => abort.abort(new Error('cancelled')));
@@ -257,7 +291,8 @@ describe('the provider for chat completions', () => {
   });
 });
 
-const WRONG = { severity: 'warning', message: 'means "no"' };
+const WRONG = { kind: 'accuracy', severity: 'warning', quote: '不', message: 'means "no"' };
+const FOUND = { kind: 'accuracy', severity: 'warning', message: 'means "no"', span: { start: 0, end: 1 } };
 
 /** Good rows for the lines of a request: a finding on the first line. */
 const rowsOf = (call: SeenCall): Record<string, { s: string; findings: unknown }> =>
@@ -313,7 +348,7 @@ describe('the evaluation by chat completions', () => {
     const { evaluator, request, calls } = await against(good);
     expect(await evaluator.evaluate(request())).toMatchObject({
       results: [
-        { unitId: 'a', findings: [WRONG] },
+        { unitId: 'a', findings: [FOUND] },
         { unitId: 'b', findings: [] },
       ],
       failures: [],
@@ -336,9 +371,11 @@ describe('the evaluation by chat completions', () => {
   });
 
   it.each<[string, unknown]>([
-    ['an error', [{ severity: 'error', message: 'x' }]],
-    ['a finding without a message', [{ severity: 'info' }]],
-    ['a blank message', [{ severity: 'info', message: ' \u0000 ' }]],
+    ['an error', [{ ...WRONG, severity: 'error' }]],
+    ['a finding of no kind', [{ ...WRONG, kind: undefined }]],
+    ['a finding of another kind', [{ ...WRONG, kind: 'grammar' }]],
+    ['a finding without a message', [{ kind: 'tone', severity: 'info' }]],
+    ['a blank message', [{ ...WRONG, message: ' \u0000 ' }]],
     ['another member', [{ ...WRONG, accept: true }]],
     ['no list', 'fine'],
     ['eleven findings', Array.from({ length: 11 }, () => WRONG)],
@@ -351,9 +388,26 @@ describe('the evaluation by chat completions', () => {
       sendJson(response, completion(rows));
     });
     const { results, failures } = await evaluator.evaluate(request());
-    expect(results).toEqual([{ unitId: 'a', findings: [WRONG] }]);
+    expect(results).toEqual([{ unitId: 'a', findings: [FOUND] }]);
     expect(failures).toMatchObject([{ unitId: 'b', code: 'answer_malformed' }]);
     expect(calls.map((call) => linesOf(call).length)).toEqual([2, 1, 1]);
+  });
+
+  it.each([
+    ['{name}', { start: 1, end: 7 }],
+    [' {name}\n', { start: 1, end: 7 }],
+    // Words that the translation does not have drop the place, and not the finding.
+    ['您', null],
+    ['', null],
+    [null, null],
+  ])('finds the place of the words %j', async (quote, span) => {
+    const { evaluator, request } = await against((call, response) => {
+      const rows = rowsOf(call);
+      rows['u1']!.findings = [{ ...WRONG, quote }];
+      sendJson(response, completion(rows));
+    });
+    const { results } = await evaluator.evaluate(request());
+    expect(results[0]?.findings).toEqual([{ ...FOUND, span }]);
   });
 
   it('finds nothing with the provider of the demo', async () => {
@@ -385,7 +439,7 @@ describe('the evaluation by chat completions', () => {
   it('keeps messages short and printable', async () => {
     const { evaluator, request } = await against((call, response) => {
       const rows = rowsOf(call);
-      rows['u1']!.findings = [{ severity: 'info', message: `a\n\u0000b${'字'.repeat(900)}` }];
+      rows['u1']!.findings = [{ kind: 'tone', severity: 'info', message: `a\n\u0000b${'字'.repeat(900)}` }];
       sendJson(response, completion(rows));
     });
     const { results } = await evaluator.evaluate(request());
@@ -510,6 +564,26 @@ describe('the text of a request', () => {
       ]);
     });
 
+    it('says once what all lines are and where they belong, and beside each line what differs', () => {
+      const scene = '1-2';
+      const { user } = promptOf([
+        unit('a', 'x', { kind: 'dialogue', scene }),
+        unit('b', 'y', { place: 1, kind: 'button', scene }),
+        unit('c', 'z', { place: 2, scene }),
+      ]);
+      expect([user.scene, user.kind]).toEqual([scene, undefined]);
+      expect(user.script).toEqual([
+        { id: 'u1', text: 'x', kind: 'dialogue' },
+        { id: 'u2', text: 'y', kind: 'button' },
+        { id: 'u3', text: 'z' },
+      ]);
+      const same = promptOf([
+        unit('a', 'x', { kind: 'button' }),
+        unit('b', 'y', { place: 1, kind: 'button' }),
+      ]);
+      expect([same.user.kind, same.user.script[0].kind]).toEqual(['button', undefined]);
+    });
+
     it.each([
       ['{name}', 'value: name'],
       ['{0:N2}', 'value'],
@@ -557,7 +631,7 @@ describe('the text of a request', () => {
 
     it.each([
       ['who\nBob', 'row 1 has no column "name"'],
-      ['name\nBob\nBob', 'row 3: "Bob" has a row already'],
+      ['name\nBob\nBob', 'row 3: "Bob" already has a row'],
       ['name,tone\n,calm', 'row 2 has no name'],
       [`name,tone\nBob,${'x'.repeat(1001)}`, 'row 2: tone has more than 1000 characters'],
       ['name\n"Bob', 'row 2'],

@@ -84,6 +84,8 @@ describe('translation.handoff', () => {
         blocked: [],
         held_total: 0,
         held: [],
+        returned_total: 0,
+        returned: [],
       },
     ]);
   });

@@ -14,6 +14,7 @@ import {
   type TextToJudge,
 } from '../../../../src/localization/translation/judge/target-judge.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
+import { createTextBoxes } from '../../../../src/localization/translation/judge/text-boxes.ts';
 import { createTextRules } from '../../../../src/localization/translation/judge/text-rules.ts';
 import { createUnitSource } from '../../../../src/localization/translation/judge/unit-source.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
@@ -62,6 +63,36 @@ async function world(parse: object = {}, glossaryOptions: object = {}) {
 }
 
 const rule = (other: object) => ({ destination: ['a.json'], ...other });
+
+describe('the box of a text', () => {
+  it('is the first configured one of its file, otherwise the limits of its rule, also without rules', async () => {
+    const { rules, reload } = await world({
+      rules: [
+        { destination: ['*.json'], limits: [{ fields: ['/name'], maxWidth: 20 }] },
+        { destination: ['**'], limits: [{ maxCharacters: 9 }] },
+      ],
+    });
+    const boxes = [
+      { files: 'Scenario/**', columns: 44, lines: 2, fontWidth: 0.8 },
+      { files: '**/*.csv', columns: 10, lines: 1, fontWidth: 1 },
+    ];
+    const placed = (destination: string, field = '/name') => ({
+      destination,
+      archive_entry: null,
+      field_path: field,
+    });
+    const read = createTextBoxes(() => boxes, rules);
+    const boxOf = await read();
+    expect(boxOf(placed('Scenario/Main/a.csv'))).toEqual({ columns: 44, lines: 2, font_width: 0.8 });
+    expect(boxOf(placed('Tables/a.csv'))).toEqual({ columns: 10, lines: 1, font_width: 1 });
+    expect(boxOf(placed('a.json'))).toEqual({ columns: 20, lines: null, font_width: 1 });
+    expect(boxOf(placed('a.json', '/text'))).toBe(null);
+    expect(boxOf(placed('Tables/a.json'))).toBe(null);
+    reload({ rules: [{ destination: ['**'], charset: '/missing/characters.txt' }] });
+    const without = await read();
+    expect([without(placed('a.json')), without(placed('b/a.csv'))?.lines]).toEqual([null, 1]);
+  });
+});
 
 describe('the judge', () => {
   it('gives no finding for a good target', async () => {
@@ -376,13 +407,13 @@ const findingsOf = (world: ReviewWorld, text: string): unknown =>
   );
 
 const FOUND = {
-  check: 'evaluation',
+  check: 'accuracy',
   origin: 'evaluation',
   severity: 'warning',
   message: 'means "yes"',
   waivable: true,
   source_span: null,
-  target_span: null,
+  target_span: { start: 0, end: 1 },
 };
 
 describe('the evaluation of translated tasks', () => {
@@ -390,7 +421,7 @@ describe('the evaluation of translated tasks', () => {
   async function open(): Promise<ReviewWorld> {
     const world = await openReviewWorld();
     world.store('b.json', [{ text: 'T0' }, { text: 'T1' }]);
-    await found(world, [{ severity: 'warning', message: 'means "yes"\u0000' }]);
+    await found(world, [{ kind: 'accuracy', severity: 'warning', quote: 'T', message: 'means "yes"\u0000' }]);
     return world;
   }
 
@@ -411,6 +442,7 @@ describe('the evaluation of translated tasks', () => {
         evaluated: 2,
         units_with_findings: 1,
         findings: 1,
+        findings_by_kind: { accuracy: 1 },
         failures: {},
         stopped: null,
       },
@@ -424,11 +456,16 @@ describe('the evaluation of translated tasks', () => {
   it('keeps its findings while the target has its text, and replaces them with the next evaluation', async () => {
     const world = await open();
     await world.run('proofread', FIXTURE);
-    await world.run('proofread', {});
+    const seen: unknown[] = [];
+    await world.run('proofread', { max_tasks: 1_000_000 }, (...step) => seen.push(step));
+    // A bound is no total.
+    expect(seen[0]).toEqual([1, null, 'steps', 'judging tasks']);
     expect(findingsOf(world, 'T0')).toEqual([FOUND]);
-    await found(world, [{ severity: 'info', message: 'stiff' }]);
+    await found(world, [{ kind: 'fluency', severity: 'info', message: 'stiff' }]);
     await world.run('proofread', FIXTURE);
-    expect(findingsOf(world, 'T0')).toMatchObject([{ severity: 'info', message: 'stiff' }]);
+    expect(findingsOf(world, 'T0')).toMatchObject([
+      { check: 'fluency', severity: 'info', message: 'stiff', target_span: null },
+    ]);
     await found(world, []);
     await world.run('proofread', FIXTURE);
     expect(findingsOf(world, 'T0')).toEqual([]);
@@ -438,10 +475,10 @@ describe('the evaluation of translated tasks', () => {
     const world = await open();
     await world.run('proofread', FIXTURE);
     const unit_id = reviewUnit('b.json', 0);
-    const accept = { status: 'proofread', reason: 'meant so', args: [`waive=${unit_id}:evaluation`] };
+    const accept = { status: 'proofread', reason: 'meant so', args: [`waive=${unit_id}:accuracy`] };
     await world.review(accept, { destination: 'b.json' });
     expect(world.rows('SELECT check_name, reviewer FROM waiver')).toEqual([
-      { check_name: 'evaluation', reviewer: 'Rin' },
+      { check_name: 'accuracy', reviewer: 'Rin' },
     ]);
     expect(findingsOf(world, 'T0')).toEqual([FOUND]);
     const translation_results = [{ unit_id, source_text: 'いいえ', translated_text: 'new' }];
@@ -482,7 +519,7 @@ describe('the evaluation of translated tasks', () => {
   it('only estimates with dry_run', async () => {
     const world = await open();
     const before = world.everything();
-    expect(await world.run('proofread', { ...FIXTURE, dry_run: true })).toEqual({
+    expect(await world.run('proofread', { ...FIXTURE, dry_run: true, max_tokens: 1 })).toEqual({
       tasks: 1,
       units: 2,
       changed: 0,
@@ -492,6 +529,7 @@ describe('the evaluation of translated tasks', () => {
         evaluated: 2,
         findings: 0,
         usage: expect.objectContaining({ characters: 6 }) as unknown,
+        fits: true,
       }) as unknown,
     });
     expect(world.everything()).toEqual(before);
@@ -502,7 +540,7 @@ describe('the evaluation of translated tasks', () => {
     const world = await open();
     const fail = (kind: string, times: number) =>
       `${JSON.stringify({ unit_id: reviewUnit('b.json', 1), fail: kind, times })}\n`;
-    await found(world, [{ severity: 'info', message: 'stiff' }], fail('malformed', 9));
+    await found(world, [{ kind: 'tone', severity: 'info', message: 'stiff' }], fail('malformed', 9));
     expect(await world.run('proofread', FIXTURE)).toMatchObject({
       tasks: 1,
       evaluation: { evaluated: 1, failures: { answer_malformed: 1 } },

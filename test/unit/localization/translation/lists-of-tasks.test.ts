@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { TranslationTasksReport } from '../../../../src/contract/reports/report-translation.ts';
+import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import type { TaskQuery } from '../../../../src/localization/translation/work/store/task-page.ts';
 import { indexRelease } from '../../../support/index-release.ts';
-import { buildTasks, openTestWork, type TestWork } from '../../../support/translation-work.ts';
+import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../support/translation-work.ts';
 
 /** Five tasks of the current release, and two of the previous one, whose files have changed. */
 function open(): TestWork {
@@ -84,6 +85,31 @@ describe('translation.tasks', () => {
     const { total, items, counts } = page(work, query);
     expect([total, items.length]).toEqual([expected, expected]);
     expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected);
+  });
+
+  it('counts the targets of a token, a run or a time, and those that a change of a term is about', () => {
+    const work = open();
+    const lease = work
+      .at(40)
+      .claimChunk({ owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null })!;
+    const results = resultsOf(
+      lease,
+      () => 'The Sensei',
+      () => 'text',
+    );
+    work.at(50).storeResults({ token: lease.token, results, provenance: NO_PROVENANCE });
+    const counted = (query: Partial<TaskQuery>): unknown =>
+      page(work, query).items.map(({ task_id: id, chosen_units: units }) => [id, units]);
+    const one = [[lease.taskId, results.length]];
+    expect(counted({ undo_since: 50 })).toEqual(one);
+    expect(counted({ undo_since: 51 })).toEqual([]);
+    expect(counted({ undo_since: 0, undo_author: 'nobody' })).toEqual([]);
+    expect(counted({ term_source: 'absent\nTEX' })).toEqual(one);
+    expect(counted({ term_source: 'text', term_target: 'teacher\nsensei' })).toEqual([]);
+    expect(counted({ term_source: 'text', term_target: 'teacher\nsensei', term_kept: true })).toEqual(one);
+    expect(counted({ term_source: 'text', term_target: 'teacher' })).toEqual(one);
+    expect(counted({ term_source: '' })).toEqual([]);
+    expect(counted({ task_id: lease.taskId })).toEqual([[lease.taskId, undefined]]);
   });
 
   it('selects one task by its id', () => {

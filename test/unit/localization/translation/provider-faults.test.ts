@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { ProviderError } from '../../../../src/localization/translation/providers/provider-failure.ts';
+import type { RequestCounts } from '../../../../src/localization/translation/providers/provider.ts';
 import { findRows } from '../../../../src/localization/translation/providers/answer-json.ts';
 import { createBreaker } from '../../../../src/localization/translation/providers/breaker.ts';
 import {
@@ -120,12 +121,12 @@ describe('lines whose rows cannot be used', () => {
 
   it('fail for themselves when nothing else is left, however often they are asked for', async () => {
     const { provider, sizes } = await startChatServer(spoiling('line 0'));
-    const counts = new Map<string, number>();
+    const counts = new Map() as RequestCounts;
     for (let time = 0; time < 3; time += 1)
       expect((await translate(provider, requestOf(lines(1), { counts }))).codes).toEqual({
         k0: 'answer_malformed',
       });
-    expect(sizes()).toEqual([1, 1, 1, 1, 1]);
+    expect(sizes()).toEqual([1, 1, 1, 1]);
   });
 
   it('are the fault of a provider that has never given a good one', async () => {
@@ -167,12 +168,13 @@ describe('one line that a provider does not take', () => {
 
   it('is not asked for more often in one run, however often the run tries', async () => {
     const { provider, sizes } = await startChatServer(failingFor('line 7', FILTERED['azure']!));
-    const counts = new Map<string, number>();
+    const counts = new Map() as RequestCounts;
     await translate(provider, requestOf(twenty, { counts }));
     const before = sizes().length;
-    expect(counts.get('k7')).toBe(4);
-    await translate(provider, requestOf([twenty[7]!], { counts }));
-    expect(sizes().length).toBe(before + 1);
+    expect(counts.get('k7')?.times).toBe(4);
+    const { outcome } = await translate(provider, requestOf([twenty[7]!], { counts }));
+    expect(sizes().length).toBe(before);
+    expect(outcome.failures).toMatchObject([{ unitId: 'k7', code: 'answer_refused', isFinal: true }]);
   });
 });
 
@@ -206,7 +208,7 @@ describe('trouble that passes', () => {
     'is tried three times, and uses up no request of a unit: %s',
     async (_what, { code, ...answer }) => {
       const { provider, sizes, behave } = await startChatServer(failing(answer));
-      const counts = new Map<string, number>();
+      const counts = new Map() as RequestCounts;
       const { codes, outcome } = await translate(provider, requestOf(lines(34), { counts }));
       expect(new Set(Object.values(codes))).toEqual(new Set([code]));
       expect(sizes()).toEqual([20, 20, 20]);
@@ -224,7 +226,7 @@ describe('trouble that passes', () => {
     const { provider, sizes } = await startChatServer((_call, response) =>
       sendJson(response, completion('Sorry!')),
     );
-    const counts = new Map<string, number>();
+    const counts = new Map() as RequestCounts;
     const codes = new Set<string>();
     for (let time = 0; time < 3; time += 1) {
       const outcome = await provider.translateBatch(requestOf(lines(34), { counts }));
@@ -241,7 +243,7 @@ describe('trouble that passes', () => {
     );
     await translate(provider, requestOf(lines(34)));
     const before = calls.length;
-    const counts = new Map<string, number>();
+    const counts = new Map() as RequestCounts;
     const { codes } = await translate(provider, requestOf(three, { counts }));
     expect(codes).toEqual({ k0: 'provider_unusable', k1: 'provider_unusable', k2: 'provider_unusable' });
     expect([calls.length, counts.size]).toEqual([before, 0]);
@@ -258,6 +260,10 @@ describe('trouble that passes', () => {
     const later = await startChatServer(failing({ ...answer, headers: { 'retry-after': '200' } }));
     const { outcome } = await translate(later.provider, requestOf(three));
     expect(outcome.failures.map(({ retryAfterMs }) => retryAfterMs)).toEqual([200_000, 200_000, 200_000]);
+    // Where another provider is asked instead, nobody waits.
+    const other = await startChatServer(failing(answer));
+    await translate(other.provider, requestOf(three, { hasFallback: true }));
+    expect([other.calls.length, other.clock.slept]).toEqual([1, []]);
     // Asked for until then, it answers without a request.
     await translate(later.provider, requestOf(three));
     expect([later.calls.length, later.clock.slept]).toEqual([1, []]);
@@ -378,6 +384,28 @@ describe('the breaker of a provider', () => {
     probe.worked();
     expect((await Promise.all(others)).map(({ isProbe }) => isProbe)).toEqual([false, false]);
     expect(breaker.isOpen()).toBe(false);
+  });
+
+  it('tells people how the requests went, and when the next one may be sent', async () => {
+    const clock = quickClock();
+    const breaker = createBreaker({ ...options, clock });
+    const now = Math.floor(clock.now() / 1000);
+    const untried = { lastAnswerAt: null, lastFailure: null, nextRequestAt: null };
+    expect(breaker.state()).toEqual({ ...untried, state: 'untried' });
+    (await breaker.admit(signal)).worked();
+    expect(breaker.state()).toEqual({ ...untried, state: 'works', lastAnswerAt: now });
+    (await breaker.admit(signal)).failed(trouble);
+    const lastFailure = { code: 'provider_error', message: 'x', at: now };
+    expect(breaker.state()).toMatchObject({ state: 'failing', lastAnswerAt: now, lastFailure });
+    // A run that begins asks without a wait, and nothing says yet that the provider works.
+    breaker.tryAgain();
+    expect(breaker.state()).toMatchObject({ state: 'failing', nextRequestAt: null });
+    for (let time = 0; time < 3; time += 1) (await breaker.admit(signal)).failed(trouble);
+    const { state, nextRequestAt } = breaker.state();
+    expect(state).toBe('out');
+    expect(nextRequestAt).toBeGreaterThan(clock.now() / 1000);
+    (await breaker.admit(signal)).worked();
+    expect(breaker.state()).toMatchObject({ state: 'works', nextRequestAt: null });
   });
 
   it('fails those that wait for a request that fails', async () => {

@@ -13,80 +13,12 @@ import { createRateLimit } from '../../../../src/localization/translation/provid
 import { createSpending, priced } from '../../../../src/localization/translation/providers/spending.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
-import {
-  openProvider,
-  quickClock,
-  requestOf,
-  sendJson,
-  startProviderServer,
-  translate,
-  unit,
-  type Reply,
-} from '../../../support/provider-harness.ts';
+import { openProvider, quickClock, requestOf, translate, unit } from '../../../support/provider-harness.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 const two = [unit('a', 'こんにちは{name}'), unit('b', 'さようなら')];
 
 describe('other providers', () => {
-  describe('LibreTranslate', () => {
-    async function against(reply: Reply, settings: object = {}) {
-      const server = await startProviderServer(reply);
-      const base = { kind: 'libretranslate', url: server.url, allowHosts: ['127.0.0.1'], mask: 'brackets' };
-      return { ...server, ...(await openProvider({ ...base, ...settings })) };
-    }
-
-    it('sends arrays with masked texts and takes arrays', async () => {
-      const tokenFile = join(await temporaryDirectory(), 'key');
-      await writeFile(tokenFile, 'libre-secret-key');
-      const { provider, calls } = await against(
-        ({ body }, response) =>
-          sendJson(response, { translatedText: body.q.map((text: string) => `${text}*`) }),
-        { tokenFile, prices: { charactersPerMillion: 1_000_000 } },
-      );
-      const { texts, outcome } = await translate(provider, requestOf(two));
-      expect(texts).toEqual({ a: 'こんにちは{name}*', b: 'さようなら*' });
-      expect(calls[0]).toMatchObject({
-        path: '/translate',
-        authorization: undefined,
-        body: {
-          q: ['こんにちは[[1]]', 'さようなら'],
-          source: 'ja',
-          target: 'zh-Hans',
-          format: 'text',
-          api_key: 'libre-secret-key',
-        },
-      });
-      expect(outcome.usage.cost).toBe('こんにちは{name}さようなら'.length);
-      expect(provider.estimate(requestOf(two))).toEqual(outcome.usage);
-    });
-
-    it.each<[string, string, Reply]>([
-      ['too few texts', 'provider_unusable', (_, response) => sendJson(response, { translatedText: [] })],
-      [
-        'a text for a list',
-        'provider_unusable',
-        (_, response) => sendJson(response, { translatedText: 'x' }),
-      ],
-      [
-        'numbers',
-        'provider_unusable',
-        ({ body }, response) => sendJson(response, { translatedText: body.q.map(() => 1) }),
-      ],
-      ['413', 'request_too_large', (_, response) => sendJson(response, {}, 413)],
-      [
-        '400',
-        'provider_rejected',
-        (_, response) => sendJson(response, { error: 'zh-Hans is not supported' }, 400),
-      ],
-      ['403', 'provider_credentials', (_, response) => sendJson(response, { error: 'Invalid API key' }, 403)],
-      ['429', 'provider_throttled', (_, response) => sendJson(response, { error: 'Slowdown' }, 429)],
-      ['500', 'provider_error', (_, response) => sendJson(response, { error: 'x' }, 500)],
-    ])('fails the units for %s', async (_, code, reply) => {
-      const { provider } = await against(reply);
-      expect((await translate(provider, requestOf(two))).codes).toEqual({ a: code, b: code });
-    });
-  });
-
   describe('the fixture', () => {
     async function fixture(content: string, settings: object = {}) {
       const path = join(await temporaryDirectory(), 'fixture');
@@ -194,6 +126,19 @@ describe('the configuration of providers', () => {
     expect(problemsOf({ kind: 'libretranslate', url: 'http://[::1]:5000', allowHosts: ['[::1]'] })).toEqual(
       [],
     );
+    const deepl = {
+      kind: 'deepl',
+      url: 'https://api.deepl.com',
+      allowHosts: ['api.deepl.com'],
+      tokenFile: 'k',
+    };
+    for (const glossary of [undefined, false, 'game-2'])
+      expect(problemsOf({ ...deepl, glossary, extraBody: { formality: 'less' } })).toEqual([]);
+    expect(problemsOf({ ...deepl, glossary: 'a b' })).toHaveLength(1);
+    expect(problemsOf({ ...openai, glossary: false })).toEqual(['glossary is not used by the kind "openai"']);
+    expect(problemsOf({ kind: 'fixture', extraBody: { x: 1 } })).toEqual([
+      'extraBody is not used by the kind "fixture"',
+    ]);
     expect(problemsOf({ kind: 'fixture' })).toEqual([]);
     expect(problemsOf({ kind: 'memory-only' })).toEqual([]);
   });
@@ -238,7 +183,14 @@ describe('the configuration of providers', () => {
   it('takes no header, member or fallback that would change the question', () => {
     expect(problemsOf({ ...openai, headers: { 'x-title': 'a' }, query: { 'api-version': 'v' } })).toEqual([]);
     expect(problemsOf({ ...openai, headers: { 'content-length': '1' } })).toHaveLength(1);
-    for (const member of ['messages', 'max_tokens', 'max_completion_tokens', 'temperature'])
+    for (const member of [
+      'messages',
+      'max_tokens',
+      'max_completion_tokens',
+      'temperature',
+      'target_lang',
+      'glossary_id',
+    ])
       expect(problemsOf({ ...openai, extraBody: { [member]: 1 } })).toHaveLength(1);
     for (const fallback of ['mine', 'fixture', 'constructor'])
       expect(problemsOf({ ...openai, fallback }).join()).toContain('fallback must name another provider');
@@ -372,6 +324,24 @@ describe('the limits of providers', () => {
           expect(cost).toBeLessThanOrEqual((maxCost ?? Infinity) + 1e-6);
         }),
       );
+    });
+
+    it('leaves room for the excess that an answer had', () => {
+      const prices = { promptTokensPerMillion: 0, answerTokensPerMillion: 1e6, charactersPerMillion: 0 };
+      const estimate = { promptTokens: 0, answerTokens: 10, characters: 0, longestAnswer: 20 };
+      for (const caps of [
+        { maxTokens: 200, maxCost: null },
+        { maxTokens: null, maxCost: 200 },
+      ]) {
+        const spending = createSpending(caps);
+        spending.reserve(estimate, prices).settle(priced({ ...estimate, answerTokens: 70 }, prices));
+        // Of 130, 50 are for the excess.
+        const second = spending.reserve({ ...estimate, longestAnswer: 500 }, prices);
+        expect(second.longestAnswer).toBe(80);
+        expect(() => spending.reserve(estimate, prices)).toThrow('does not fit');
+        second.settle(priced({ ...estimate, answerTokens: 130 }, prices));
+        expect(spending.used().answerTokens).toBe(200);
+      }
     });
   });
 });

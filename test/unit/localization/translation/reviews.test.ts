@@ -50,6 +50,14 @@ describe('accepting a task', () => {
     ]);
   });
 
+  it('keeps the remark that people left at the task', async () => {
+    const world = await openReviewWorld();
+    world.store('a.json', texts('T0', 'T1', 'T2'));
+    const reason = 'remark: Ann: a stone or a gem?';
+    world.closeTask(world.task().task_id, 'published', reason);
+    expect(await world.review(ACCEPT)).toMatchObject({ task: { reason } });
+  });
+
   it('is a success without an effect when it is repeated', async () => {
     const world = await openReviewWorld();
     world.store('a.json', texts('T0', 'T1', 'T2'));
@@ -307,11 +315,18 @@ describe('returning', () => {
       written: 1,
       task: { status: 'in_progress', unit_counts: { translated: 2, draft: 1 } },
     });
+    const returned = (): unknown => {
+      const [release] = world.calls.handoff({ include: [], exclude: [] }).releases;
+      return [release?.returned_total, release?.returned];
+    };
+    const row = { unit_id: id(1), source_text: 'さようなら', reviewer: 'Rin', reason: 'too stiff' };
+    expect(returned()).toEqual([1, [expect.objectContaining(row)]]);
     await expect(world.review(ACCEPT)).rejects.toMatchObject({ code: 'invalid_transition' });
     const all = [result(0), result(1, 'T1!'), result(2)];
     expect(await world.review({ ...ACCEPT, translation_results: all })).toMatchObject({
       task: { status: 'proofread' },
     });
+    expect(returned()).toEqual([0, []]);
   });
 
   it('makes a repeated target one of its own, which the unit that it repeated no longer changes', async () => {
@@ -508,7 +523,11 @@ describe('refused reviews', () => {
     // A review has no `force`.
     await expect(refused).rejects.toThrow(/; wait, or ask them to finish/);
     await world.review({ ...ACCEPT, translation_results: [result(1)] });
-    expect(await world.review({ ...accept, reviewer: 'ann' })).toMatchObject({ written: 1 });
+    expect(await world.review({ ...accept, reviewer: 'ann', args: ['dry_run=true'] })).toMatchObject({
+      written: 1,
+    });
+    // The console claims under the name of the token; the same person may import under another name.
+    expect(await world.review(accept, { tokenId: 'ann' })).toMatchObject({ written: 1 });
   });
 
   it('a target that changes while it is judged changes nothing', async () => {

@@ -7,10 +7,8 @@ import { REPORTS } from '../../../../src/contract/reports/reports.ts';
 import { coverageOf, markExcluded } from '../../../../src/localization/translation/translation-reports.ts';
 import { workFinding, type WorkFacts } from '../../../../src/localization/translation/translation-checks.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
-import {
-  UNAVAILABLE,
-  createStore,
-} from '../../../../src/localization/translation/work/translation-worker.ts';
+import { UNAVAILABLE } from '../../../../src/localization/translation/work/translation-failure.ts';
+import { createStore } from '../../../../src/localization/translation/work/translation-worker.ts';
 import type { WorkStatus } from '../../../../src/localization/translation/work/read/work-status.ts';
 import { noUnits } from '../../../../src/domain/translation/unit-state.ts';
 import { indexRelease } from '../../../support/index-release.ts';
@@ -22,7 +20,7 @@ const EVERY_FILE = { include: [], exclude: [] };
 describe('the state of the work on translations', () => {
   it('counts nothing before the first build', () => {
     expect(openTestWork().at(10).status(EVERY_FILE)).toEqual({
-      schemaVersion: 5,
+      schemaVersion: 7,
       targetLanguage: 'zh-Hans',
       tasks: {},
       built: null,

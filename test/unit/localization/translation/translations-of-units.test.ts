@@ -12,7 +12,7 @@ import {
   type Finding,
 } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import type { TaskUpdate } from '../../../../src/localization/translation/work/store/task-update.ts';
-import { UNAVAILABLE } from '../../../../src/localization/translation/work/translation-worker.ts';
+import { UNAVAILABLE } from '../../../../src/localization/translation/work/translation-failure.ts';
 import { ThreadError } from '../../../../src/platform/threads/thread.ts';
 import { indexRelease, sha256, unitIdOf, type ModelFile } from '../../../support/index-release.ts';
 import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../support/translation-work.ts';

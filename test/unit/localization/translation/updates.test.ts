@@ -215,6 +215,25 @@ describe('storing results', () => {
     );
   });
 
+  it('keeps the remark of a task when it is handed in, and no other reason', async () => {
+    const remark = 'remark: Ann: a stone or a gem?';
+    const outcomes = [];
+    for (const reason of [remark, 'too stiff']) {
+      const world = await open();
+      await world.update({ translation_results: ALL, reason });
+      await world.update({ status: 'translated' });
+      outcomes.push(world.task());
+      await world.update({ translation_results: [], reason: '' });
+      outcomes.push(world.task());
+    }
+    expect(outcomes).toMatchObject([
+      { status: 'translated', reason: remark },
+      { status: 'translated', reason: '' },
+      { status: 'translated', reason: null },
+      { status: 'translated', reason: '' },
+    ]);
+  });
+
   it('keeps work in progress, also with blocking findings, and then makes it `translated`', async () => {
     const world = await open();
     await world.update({ status: 'in_progress', translation_results: [result(0), result(1, 'BAD')] });
@@ -267,6 +286,81 @@ describe('storing results', () => {
       { record_id: 'tm_T0', reviewer: 'undo', tokenId: 'translator-1', reason: 'wrong model' },
     ]);
     expect(world.proposed).toHaveLength(before);
+  });
+
+  it('takes back what a token or a run has stored, and restores what was there before', async () => {
+    const world = await open();
+    await world.update({ translation_results: [result(0, 'a'), result(1, 'b')] });
+    await world.update({
+      provider: 'x',
+      provider_run_id: 'run-1',
+      translation_results: [result(0, 'z'), result(2, 'z')],
+    });
+    const stored = (): unknown => world.rows('SELECT target_text, provider FROM target ORDER BY target_text');
+    const undo = { args: ['undo_run=run-1'], status: 'in_progress' };
+    const before = stored();
+    expect(await world.update({ ...undo, args: [...undo.args, 'dry_run=true'] })).toMatchObject({
+      written: 2,
+    });
+    expect(stored()).toEqual(before);
+    expect(await world.update(undo)).toMatchObject({ written: 2 });
+    expect(stored()).toEqual([
+      { target_text: 'a', provider: 'undo' },
+      { target_text: 'b', provider: null },
+    ]);
+    expect(await world.update(undo)).toMatchObject({ written: 0 });
+    // What an undo has stored is not counted as something to undo.
+    const ofToken = { offset: 0, limit: 10, undo_author: 'translator-1' };
+    expect(world.calls.tasks(ofToken).items[0]?.chosen_units).toBe(1);
+    expect(world.calls.tasks({ ...ofToken, undo_since: 0 }).total).toBe(1);
+    expect(await world.update({ ...undo, args: ['undo_author=translator-1', 'undo_since=0'] })).toMatchObject(
+      {
+        written: 2,
+      },
+    );
+    expect(stored()).toEqual([]);
+    await expect(world.update({ ...undo, translation_results: [result(0)] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    await expect(world.update({ ...undo, args: ['undo_since=today'] })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  it('takes a long file back in several calls, and leaves what others have claimed', async () => {
+    const world = await open();
+    const texts = Array.from({ length: 502 }, (_, at) => `text ${at}`);
+    world.build('r2', ...texts);
+    const task_id = world.calls
+      .tasks({ offset: 0, limit: 10 })
+      .items.find(({ status }) => status !== 'superseded')?.task_id;
+    const translation_results = texts.map((text, at) => result(at, 'z', text));
+    const run = { provider: 'x', provider_run_id: 'run-1' };
+    await world.update({ task_id, ...run, translation_results });
+    const claim = { worker_id: 'ann', lease_seconds: 3600, args: [`expect=${unit(0)}:1`] };
+    await world.update({ task_id, status: 'in_progress', ...claim });
+    const chosen = (): unknown =>
+      world.calls
+        .tasks({ offset: 0, limit: 10, undo_run: 'run-1' })
+        .items.map(({ chosen_units: units }) => units);
+    expect(chosen()).toEqual([502]);
+    const undo = { task_id, status: 'in_progress', args: ['undo_run=run-1'] };
+    const first = await world.update(undo);
+    expect(first).toMatchObject({ written: 500, undo_claimed: 1, undo_next: 500 });
+    const second = { ...undo, args: [...undo.args, `undo_after=${String(first['undo_next'])}`] };
+    expect(await world.update(second)).toMatchObject({ written: 1, undo_claimed: 0, undo_next: null });
+    expect(chosen()).toEqual([1]);
+    expect(await world.update({ ...undo, worker_id: 'ann' })).toMatchObject({ written: 1, undo_claimed: 0 });
+    expect(chosen()).toEqual([]);
+    // Nor is a target whose source has changed since.
+    await world.update({ task_id, ...run, provider_run_id: 'run-2', translation_results, force: true });
+    world.build('r3', ...texts.map((text) => `${text}!`));
+    const ofRun = `SELECT count(*) AS targets FROM target WHERE provider_run_id = 'run-2'`;
+    expect(world.rows(ofRun)).toEqual([{ targets: 502 }]);
+    expect(world.calls.tasks({ offset: 0, limit: 10, undo_run: 'run-2' }).total).toBe(0);
+    for (const args of [['undo_after=1'], ['undo_run=run-1', 'undo_after=x']]) {
+      await expect(world.update({ ...undo, args })).rejects.toMatchObject({ code: 'invalid_request' });
+    }
   });
 
   it('is a success without an effect for the same run of a provider', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { unixSeconds } from '../../../../src/platform/process/clock.ts';
 import { TaskError } from '../../../../src/engine/tasks/task.ts';
 import { NO_USAGE } from '../../../../src/localization/translation/providers/spending.ts';
 import { createChunkOrder } from '../../../../src/localization/translation/worker/chunk-claims.ts';
@@ -8,7 +9,9 @@ import type { RunSettings } from '../../../../src/localization/translation/worke
 import { createRunTally } from '../../../../src/localization/translation/worker/run-tally.ts';
 import { rowsOf, type TestWork } from '../../../support/translation-work.ts';
 import { partial } from '../../../support/partial.ts';
-import { openWorkerWorld } from '../../../support/worker-world.ts';
+import { openWorkerWorld, type Script } from '../../../support/worker-world.ts';
+import { suggestedUnits } from '../../../../src/localization/translation/worker/suggested-units.ts';
+import { unitIdText } from '../../../../src/localization/unit-id-text.ts';
 
 const texts = (count: number, prefix = 'text'): string[] =>
   Array.from({ length: count }, (_, at) => `${prefix} ${at}`);
@@ -34,6 +37,106 @@ const propagateOnce = (work: TestWork): void => {
   }));
   work.storeRepetitions({ builtFor, items: judged, done });
 };
+
+describe('a run that only suggests', () => {
+  it('gives targets with their findings and reasons, of any unit that is named, and stores nothing', async () => {
+    const world = openWorkerWorld({ 'a.json': ['先生', '走る', '先生', '歩く'] });
+    const task_id = String(rowsOf(world.work.database, 'SELECT task_id FROM task')[0]?.['task_id']);
+    const settings = { taskId: task_id };
+    const [first, repeated, last] = rowsOf(
+      world.work.database,
+      'SELECT unit_id FROM task_unit WHERE number <> 1 ORDER BY number',
+    ).map((row) => row['unit_id'] as Uint8Array);
+    if (first === undefined || repeated === undefined || last === undefined) throw new Error('no units');
+    const script: Script = ({ sourceText }) =>
+      sourceText === '先生' ? 'BAD 老师' : { code: 'answer_malformed' };
+    const result = await world.run({ settings, script, suggest: [first, repeated, last] });
+    expect(result).not.toHaveProperty('dry_run');
+    expect(result).toMatchObject({
+      provider: 'scripted',
+      only_suggests: true,
+      suggestions: [
+        {
+          unit_id: unitIdText(first),
+          source_text: '先生',
+          source_digest: expect.stringMatching(/^[0-9a-f]+$/),
+          target_text: 'BAD 老师',
+          model: 'model-1',
+          findings: [{ severity: 'error', message: 'it is bad' }],
+          terms: [{ source: '先生', target: '老师' }],
+        },
+        {
+          unit_id: unitIdText(repeated),
+          target_text: 'BAD 老师',
+          terms: [{ source: '先生', target: '老师' }],
+        },
+      ],
+      failed_units: [{ unit_id: unitIdText(last), code: 'answer_malformed' }],
+    });
+    expect([targets(world.work), world.offered]).toEqual([[], []]);
+    expect(chunks(world.work)).toMatchObject([{ state: 'idle', attempt: 0, lease_token: null }]);
+    // Without names: the units that need a target, until every one has one.
+    const open = await world.run({ settings, suggest: [] });
+    expect(open).toMatchObject({ suggestions: { length: 4 } });
+    await world.run();
+    expect(await world.run({ settings, suggest: [] })).toMatchObject({ suggestions: [] });
+    const again = await world.run({ settings, suggest: [first] });
+    expect(again).toMatchObject({ suggestions: [{ target_text: 'T 先生' }] });
+    const refused = world.run({ settings, suggest: [last], script: () => ({ code: 'provider_rejected' }) });
+    await expect(refused).rejects.toMatchObject({ code: 'provider_rejected' });
+  });
+
+  it('reads open units of all chunks, those that no run takes any more too, and asks the fallback again', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(430) });
+    const task = rowsOf(world.work.database, 'SELECT task_id FROM task')[0];
+    const settings = { taskId: String(task?.['task_id']) };
+    await world.run({ settings, script: ({ place }) => (place % 10 === 9 ? { code: 'answer_cut' } : 'T') });
+    world.work.database.prepare(`UPDATE chunk SET state = 'failed', attempt = 9`).run();
+    let begun = 0;
+    const fallback = partial<TranslationProvider>({ beginRun: () => (begun += 1) });
+    const { suggestions } = (await world.run({ settings, suggest: [], provider: { fallback } })) as {
+      readonly suggestions: readonly { readonly target_text: string }[];
+    };
+    expect(suggestions).toHaveLength(43);
+    expect(suggestions.at(-1)).toMatchObject({ target_text: 'T text 429' });
+    expect(begun).toBe(1);
+  });
+
+  it('says of each unit that it was asked for why it has no suggestion', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(3) });
+    const [row] = rowsOf(world.work.database, 'SELECT task_id FROM task');
+    const settings = { taskId: String(row?.['task_id']) };
+    const [first, second, third] = rowsOf(
+      world.work.database,
+      'SELECT unit_id FROM task_unit ORDER BY number',
+    ).map(({ unit_id: id }) => id as Uint8Array);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no units');
+    const other = new Uint8Array(16);
+    const script: Script = () => 'x'.repeat(150_000);
+    const long = await world.run({ settings, script, suggest: [first, second, third, other] });
+    expect(long).toMatchObject({
+      suggestions: [{ unit_id: unitIdText(first) }],
+      failed_units: [
+        { unit_id: unitIdText(other), code: 'unknown_unit' },
+        { unit_id: unitIdText(second), code: 'answer_too_large' },
+        { unit_id: unitIdText(third), code: 'answer_too_large' },
+      ],
+    });
+    const nothing = world.run({ settings, suggest: [other] });
+    await expect(nothing).rejects.toMatchObject({ code: 'unknown_unit' });
+    world.work.database.prepare(`UPDATE task SET stored_status = 'superseded'`).run();
+    const late = world.run({ settings, suggest: [first] });
+    await expect(late).rejects.toMatchObject({ code: 'unknown_translation_task' });
+  });
+
+  it('is asked with ids of units, or with "open"', () => {
+    const id = unitIdText(new Uint8Array(16));
+    expect(suggestedUnits('open')).toEqual([]);
+    expect(suggestedUnits(`${id},${id}`)).toHaveLength(2);
+    for (const wrong of ['', 'tu1_x', `${id},`, Array.from({ length: 51 }, () => id).join(',')])
+      expect(suggestedUnits(wrong)).toBe(null);
+  });
+});
 
 describe('a run of workers', () => {
   it('stores drafts with their provenance, offers them to the memory, and asks for 20 units at a time', async () => {
@@ -309,6 +412,7 @@ describe('a run of workers', () => {
           : { code: sourceText === 'text 1' ? 'provider_error' : 'provider_account' },
     });
     expect(result).toMatchObject({ outcome: 'succeeded', units: { translated: 3 }, usage: { requests: 2 } });
+    expect(world.requests).toMatchObject([{ hasFallback: true }]);
     expect(
       rowsOf(
         world.work.database,
@@ -488,6 +592,27 @@ describe('a run of workers', () => {
       reasons: [{ code: 'failed_before', units: 1 }],
       usage: { requests: 0 },
     });
+  });
+
+  it('names the parts that another run works on', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(2), 'b.json': ['other'] });
+    const request = { owner: 'w2', leaseSeconds: 300, maxAttempts: 3, taskId: null, after: null };
+    expect(world.work.at(unixSeconds(world.clock)).claimChunk(request)?.units).toHaveLength(2);
+    expect(await world.run()).toMatchObject({
+      outcome: 'partly',
+      units: { translated: 1, left: 2 },
+      reasons: [{ code: 'leased', units: 2, message: '2 units are in parts that another run works on' }],
+    });
+  });
+
+  it('gives the provider the terms of the Glossary that it follows', async () => {
+    const world = openWorkerWorld({ 'a.json': texts(1), 'b.json': texts(1, 'other') });
+    await world.run({ settings: { glossaryPath: 'other.db', maxTasks: 1 } });
+    await world.run();
+    const terms = world.requests.map(({ terms }) => terms!);
+    expect(terms.map(({ path }) => path)).toEqual(['other.db', null]);
+    expect(await terms[1]?.read()).toBe(await terms[1]?.read());
+    expect(await terms[0]?.read()).toEqual([{ source: '先生', target: 'other.db' }]);
   });
 
   it('fails when it translated nothing', async () => {

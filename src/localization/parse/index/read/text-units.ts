@@ -10,10 +10,12 @@ import { releasePage } from './release-page.ts';
 import type { ReportedIndex } from './reported-index.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import type { UnitQuery } from './unit-filter.ts';
+import type { NamedPlace } from './unit-search.ts';
+import type { Database } from '../../../../engine/database/sqlite-database.ts';
 
 export type TextUnitsBody = z.output<typeof TextUnitsReport.body>;
 
-type TextUnitItem = Omit<TextUnitsBody['items'][number], 'translation'>;
+type TextUnitItem = Omit<TextUnitsBody['items'][number], 'translation' | 'box'>;
 
 /** The part of `parse.text_units` that the index knows. */
 export type TextUnitsPage = Omit<TextUnitsBody, 'items' | 'translations' | 'history'> & {
@@ -45,6 +47,30 @@ export function readTextUnits(
       }
     }
     return total;
+  });
+}
+
+/** The units at some places of the reported release, in the given order; those that are not there are left out. */
+export function readUnitsAt(
+  dependencies: TextUnitsDependencies & { readonly database: Database },
+  index: ReportedIndex | null,
+  { places, query }: { readonly places: readonly NamedPlace[]; readonly query: UnitQuery },
+): TextUnitsPage {
+  const file = dependencies.database.prepare(
+    'SELECT position, content_id FROM container WHERE index_id = ? AND destination = ?',
+  );
+  return releasePage<TextUnitItem>(index, query, (reported, page) => {
+    for (const { destination, ordinal, unitId } of places) {
+      if (page.isFull) break;
+      const row = file.get(reported.indexId, destination);
+      if (row === undefined) continue;
+      const [position, contentId] = [Number(row['position']), Number(row['content_id'])];
+      const segment = { position, destination, contentId, first: ordinal, units: 1 };
+      for (const item of readSegment(dependencies, reported, segment)) {
+        if (item.unit_id === unitId) page.add(item);
+      }
+    }
+    return reported.totals.units;
   });
 }
 

@@ -1,13 +1,13 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { z } from 'zod';
-import type { TextUnitsQuery } from '../../../../contract/schemas/query.ts';
+import type { ParseErrorsQuery } from '../../../../contract/schemas/query.ts';
 import {
   createPatternTest,
   literalParts,
   type PatternPart,
 } from '../../../../domain/text/character-pattern.ts';
 
-export type UnitQuery = z.output<typeof TextUnitsQuery>;
+export type UnitQuery = z.output<typeof ParseErrorsQuery>;
 
 interface Condition {
   /** Begins with AND, or is empty. */

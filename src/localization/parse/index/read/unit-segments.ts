@@ -20,11 +20,44 @@ interface UnitPage {
 /** Finds the units of a page. Only `field_path` reads units for it; the other filters are properties of files and leaves. */
 export type FindPage = (index: ReportedIndex, query: UnitQuery) => UnitPage;
 
-export function createPageFinder(database: Database, reader: ContentReader): FindPage {
-  const containers = `SELECT position, destination, content_id, 0 AS first, units, units_before
-    FROM container JOIN content USING (content_id) WHERE index_id = ?`;
+/** The units in the files and leaves that a query selects, and the place of the first one of each segment in the release. */
+export type EachSegment = (
+  index: ReportedIndex,
+  query: UnitQuery,
+) => Iterable<{ readonly segment: UnitSegment; readonly at: number }>;
+
+const CONTAINERS = `SELECT position, destination, content_id, 0 AS first, units, units_before
+  FROM container JOIN content USING (content_id) WHERE index_id = ?`;
+
+export function createEachSegment(database: Database): EachSegment {
+  return function* eachSegment({ indexId }, query) {
+    const matches = patternOf(query);
+    const file = conditionOf([['destination', query.destination]]);
+    const leaf = leafCondition(query, 'leaf');
+    const statement =
+      leaf.sql === ''
+        ? database.prepare(`${CONTAINERS}${file.sql} AND units > 0 ORDER BY position`)
+        : database.prepare(`SELECT position, destination, content_id, first_ordinal AS first, units, units_before
+            FROM container JOIN leaf USING (content_id)
+            WHERE index_id = ?${file.sql}${leaf.sql} ORDER BY position, first_ordinal`);
+    let checked = { position: -1, isMatch: false };
+    for (const row of statement.iterate(indexId, ...file.values, ...leaf.values)) {
+      const segment = segmentOf(row);
+      if (segment.position !== checked.position) {
+        checked = { position: segment.position, isMatch: matches(segment.destination) };
+      }
+      if (checked.isMatch) yield { segment, at: Number(row['units_before']) + segment.first };
+    }
+  };
+}
+
+export function createPageFinder(
+  database: Database,
+  reader: ContentReader,
+  eachSegment: EachSegment,
+): FindPage {
   const page = database.prepare(
-    `${containers} AND position >= ? AND units_before < ? AND units > 0 ORDER BY position LIMIT ?`,
+    `${CONTAINERS} AND position >= ? AND units_before < ? AND units > 0 ORDER BY position LIMIT ?`,
   );
   const unitsBefore = database.prepare(
     'SELECT units_before FROM container WHERE index_id = ? AND position = ?',
@@ -50,31 +83,11 @@ export function createPageFinder(database: Database, reader: ContentReader): Fin
     return { total: index.totals.units, segments: selected.segments };
   };
 
-  function* segments({ indexId }: ReportedIndex, query: UnitQuery): Generator<UnitSegment> {
-    const matches = patternOf(query);
-    const file = conditionOf([['destination', query.destination]]);
-    const leaf = leafCondition(query, 'leaf');
-    const statement =
-      leaf.sql === ''
-        ? database.prepare(`${containers}${file.sql} AND units > 0 ORDER BY position`)
-        : database.prepare(`SELECT position, destination, content_id, first_ordinal AS first, units
-            FROM container JOIN leaf USING (content_id)
-            WHERE index_id = ?${file.sql}${leaf.sql} ORDER BY position, first_ordinal`);
-    let checked = { position: -1, isMatch: false };
-    for (const row of statement.iterate(indexId, ...file.values, ...leaf.values)) {
-      const segment = segmentOf(row);
-      if (segment.position !== checked.position) {
-        checked = { position: segment.position, isMatch: matches(segment.destination) };
-      }
-      if (checked.isMatch) yield segment;
-    }
-  }
-
   return (index, query) => {
     const { offset, limit, ...filters } = query;
     if (Object.values(filters).every((value) => value === undefined)) return wholePage(index, query);
     const selected = new PageSelection(offset, limit);
-    for (const segment of segments(index, query)) {
+    for (const { segment } of eachSegment(index, query)) {
       if (query.field_path === undefined) {
         selected.add(segment);
         continue;

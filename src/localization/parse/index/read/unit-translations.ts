@@ -18,6 +18,19 @@ export interface FoundTranslations {
   readonly history: UnitHistory | null;
 }
 
+/** The box of the game that shows a text. */
+export type TextBox = NonNullable<TextUnitsBody['items'][number]['box']>;
+
+/** Where a text is, as far as its box depends on it. */
+export interface BoxPlace {
+  readonly destination: string;
+  readonly archive_entry: string | null;
+  readonly field_path: string | null;
+}
+
+/** Prepares the look-up of boxes in the current configuration. The work on translations implements it. */
+export type ReadBoxes = () => Promise<(place: BoxPlace) => TextBox | null>;
+
 export type UnitTranslation = NonNullable<TextUnitsBody['items'][number]['translation']>;
 
 export type UnitHistory = NonNullable<TextUnitsBody['history']>;

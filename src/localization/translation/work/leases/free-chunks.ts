@@ -127,7 +127,7 @@ const UNITS = `SELECT unit_id, ordinal, source_digest, iif(repeats, repetition, 
  * The units of a chunk that need a target, without those that a person holds or works on, and those that the job `propagate` is
  * about to give the target of another unit.
  */
-function leasedUnits(work: Work, taskSeq: number, chunk: number): LeasedUnit[] {
+export function leasedUnits(work: Work, taskSeq: number, chunk: number): LeasedUnit[] {
   const rows = work.sql(UNITS).all(unitsOfChunk(work, taskSeq, chunk));
   return rows.flatMap((row) => {
     const unitId = row['unit_id'] as Uint8Array;

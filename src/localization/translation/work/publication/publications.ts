@@ -58,10 +58,7 @@ export function beginPublication(work: Work, { localizedReleaseId, baseReleaseId
   const language = work.targetLanguage;
   return work.database.transaction(() => {
     for (const row of work.sql(REPLACED).all({ language, id: localizedReleaseId })) {
-      const dropped = Number(row['publication_id']);
-      work.sql(LOOSEN).run({ dropped });
-      work.sql('DELETE FROM publication_container WHERE publication_id = ?').run(dropped);
-      work.sql('DELETE FROM publication WHERE publication_id = ?').run(dropped);
+      drop(work, Number(row['publication_id']));
     }
     const added = work
       .sql(
@@ -70,6 +67,20 @@ export function beginPublication(work: Work, { localizedReleaseId, baseReleaseId
       .run(localizedReleaseId, baseReleaseId, language, work.now());
     return Number(added.lastInsertRowid);
   });
+}
+
+/** Forgets the record of a release. The cleanup deletes its texts. */
+export function forgetPublication(work: Work, localizedReleaseId: string): void {
+  work.database.transaction(() => {
+    const found = findPublication(work, localizedReleaseId);
+    if (found !== null) drop(work, found.publicationId);
+  });
+}
+
+function drop(work: Work, dropped: number): void {
+  work.sql(LOOSEN).run({ dropped });
+  work.sql('DELETE FROM publication_container WHERE publication_id = ?').run(dropped);
+  work.sql('DELETE FROM publication WHERE publication_id = ?').run(dropped);
 }
 
 /** Whether the texts of a localized release are recorded. */

@@ -4,7 +4,7 @@ import { buildInState } from '../store/builds.ts';
 import { TASK_TAKES_TARGETS } from '../store/task-counts.ts';
 import type { Row } from '../store/target-rows.ts';
 import type { Work } from '../store/work.ts';
-import { LISTED_TEXT_MAX, countHeld, listHeld } from './held-units.ts';
+import { LISTED_TEXT_MAX, countHeld, listHeld, listReturned } from './held-units.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { blockingFindings } from '../store/accepted-findings.ts';
@@ -70,6 +70,8 @@ const NOTHING: ReleaseWork = {
   blocked: [],
   held_total: 0,
   held: [],
+  returned_total: 0,
+  returned: [],
 };
 
 // Tasks that have units to translate and that no worker has leased.
@@ -82,6 +84,7 @@ const READY = `SELECT task_id, destination, archive_entry, untranslated + stale 
 const BLOCKED_TOTAL = 'SELECT coalesce(sum(blocked), 0) AS units FROM task WHERE build_id = ?';
 
 function workOf(work: Work, buildId: number, files: GlobLists): ReleaseWork {
+  const returned = listReturned(work, buildId);
   const sums = work.sql(READY_TOTAL).get(buildId) ?? {};
   return {
     ready_total: { tasks: Number(sums['tasks'] ?? 0), units: Number(sums['units'] ?? 0) },
@@ -90,6 +93,8 @@ function workOf(work: Work, buildId: number, files: GlobLists): ReleaseWork {
     blocked: listBlocked(work, buildId, files),
     held_total: countHeld(work, buildId),
     held: listHeld(work, buildId),
+    returned_total: returned.total,
+    returned: returned.units,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { EvaluationFinding } from '../../../../domain/translation/evaluation-finding.ts';
 import type { Finding } from '../store/target-rows.ts';
 import { writeFindings } from '../store/new-judgement.ts';
 import { getTarget } from '../store/target-store.ts';
@@ -7,10 +8,8 @@ import type { Work } from '../store/work.ts';
 export interface EvaluatedTarget {
   readonly unitId: Uint8Array;
   readonly text: string;
-  readonly findings: readonly { readonly severity: 'warning' | 'info'; readonly message: string }[];
+  readonly findings: readonly EvaluationFinding[];
 }
-
-const CHECK = 'evaluation';
 
 /**
  * Stores what an evaluation found. Its findings replace those of the previous one, and nothing else of the target changes. A target
@@ -25,14 +24,14 @@ export function storeEvaluated(work: Work, evaluated: readonly EvaluatedTarget[]
       const target = getTarget(work, unitId);
       if (target === null || target.text !== text || target.state === 'stale') continue;
       const others = target.findings.filter(({ origin }) => origin !== 'evaluation');
-      const own = findings.map(({ severity, message }): Finding => ({
-        check: CHECK,
+      const own = findings.map(({ kind, severity, message, span }): Finding => ({
+        check: kind,
         origin: 'evaluation',
         severity,
         message,
         waivable: true,
         source_span: null,
-        target_span: null,
+        target_span: span,
       }));
       writeFindings(work, target, [...others, ...own], target.qaIdentity);
       stored += 1;

@@ -64,23 +64,27 @@ export function openUnits(
   };
 }
 
-const DELAYED = `SELECT coalesce(sum(open_units), 0) AS units
-  FROM chunk JOIN task USING (task_seq) WHERE chunk.state = 'retry_wait' AND chunk.next_attempt_at > :now
+const WITHHELD = `SELECT
+  coalesce(sum(open_units) FILTER (WHERE chunk.state = 'retry_wait' AND chunk.next_attempt_at > :now
+    AND chunk.task_seq || '/' || chunk.number NOT IN (SELECT value FROM json_each(:known))), 0) AS delayed,
+  coalesce(sum(open_units) FILTER (WHERE chunk.state = 'leased' AND chunk.lease_expires_at > :now), 0) AS leased
+  FROM chunk JOIN task USING (task_seq) WHERE chunk.state IN ('retry_wait', 'leased')
   AND open_units > 0 AND is_visible = 1 AND ${TASK_IS_OPEN}
-  AND chunk.task_seq <= :last_task AND coalesce(task_id = :task_id, 1)
-  AND chunk.task_seq || '/' || chunk.number NOT IN (SELECT value FROM json_each(:known))`;
+  AND chunk.task_seq <= :last_task AND coalesce(task_id = :task_id, 1)`;
 
 /**
- * Counts the open units of chunks that no run may take yet, because they failed before.
+ * Counts the open units of chunks that no run may take now: those that failed before and are to be tried later, and those that are
+ * leased.
  *
- * @param tasks the tasks, and the chunks that are not counted, as `task/number`
+ * @param tasks the tasks, and the delayed chunks that are not counted, as `task/number`
  */
-export function delayedUnits(
+export function withheldUnits(
   work: Work,
   { taskId, lastTask, known }: RunTasks & { readonly known: readonly string[] },
-): number {
+): { readonly delayed: number; readonly leased: number } {
   const query = { task_id: taskId, last_task: lastTask ?? -1, now: work.now(), known: JSON.stringify(known) };
-  return Number(work.sql(DELAYED).get(query)?.['units']);
+  const row = work.sql(WITHHELD).get(query);
+  return { delayed: Number(row?.['delayed']), leased: Number(row?.['leased']) };
 }
 
 const WAITING = `WITH ready AS MATERIALIZED (SELECT repetition FROM changed_repetition AS changed

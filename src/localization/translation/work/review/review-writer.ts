@@ -39,7 +39,7 @@ export function rowRefusal(
   if (decision === 'accept' && row.judgedBy === null) {
     return refused('revision_changed', ' was not judged, because a newer release has replaced its task');
   }
-  const claimed = checkClaim(work, row.unitId, by.reviewer, 'wait, or ask them to finish');
+  const claimed = checkClaim(work, row.unitId, [by.reviewer, by.tokenId], 'wait, or ask them to finish');
   if (claimed !== null) return refused('lease_held', `: ${claimed.detail}`);
   if (decision === 'return') return null;
   const blocking = blockingFindings(work, row);

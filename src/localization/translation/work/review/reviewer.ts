@@ -1,3 +1,4 @@
+import { reasonAfter } from '../../../../domain/translation/task-remark.ts';
 import { countText } from '../../../../domain/count-text.ts';
 import { UNIT_STATES } from '../../../../domain/translation/unit-state.ts';
 import { overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
@@ -215,15 +216,16 @@ function waiveFindings(work: Work, reviewId: string, review: TaskReview, units: 
 function writeStatus(work: Work, task: Row, { decision, results, reason }: TaskReview): void {
   const seq = Number(task['task_seq']);
   const before = task['stored_status'] as string | null;
+  const said = task['reason'] as string | null;
   if (before === 'superseded') return;
   const isWhole = results.length === 0;
   const set = work.sql('UPDATE task SET stored_status = ?, reason = ? WHERE task_seq = ?');
   if (decision === 'return') {
     set.run(isWhole ? 'pending' : 'in_progress', reason, seq);
   } else if (isWhole || isProofread(task)) {
-    set.run(null, reason, seq);
+    set.run(null, reasonAfter(said, reason), seq);
   } else if (before === 'pending' || before === 'failed') {
-    set.run(null, task['reason'] as string | null, seq);
+    set.run(null, said, seq);
   }
 }
 

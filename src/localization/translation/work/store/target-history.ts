@@ -1,6 +1,7 @@
 import type { UnitState } from '../../../../domain/translation/unit-state.ts';
 import { insertRow, type NewRow } from '../../../../engine/database/insert-row.ts';
 import type { Provenance, Row, StoredTarget } from './target-rows.ts';
+import { indexWithBatch } from './target-search.ts';
 import type { Work, WorkReader } from './work.ts';
 
 /** A target as the history has it; `untranslated` for one that was taken back. */
@@ -66,7 +67,7 @@ export function addEntry(
   provenance: Provenance,
   before: number | null,
 ): number {
-  return insertRow(work, 'target_history', {
+  const entry = insertRow(work, 'target_history', {
     ...sharedColumns(work, target),
     entry_before: before,
     reviewer: provenance.reviewer,
@@ -79,6 +80,8 @@ export function addEntry(
     release_id: provenance.releaseId,
     at: target.updatedAt,
   });
+  indexWithBatch(work, entry);
+  return entry;
 }
 
 /** Names the newest entry of a unit whose target is gone, so that its history continues from there. */

@@ -2,6 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { QueryOf, ReportBodyOf } from '../../../../contract/reports/reports.ts';
 import { UNIT_STATES } from '../../../../domain/translation/unit-state.ts';
 import type { Database } from '../../../../engine/database/sqlite-database.ts';
+import { isChosenTarget, isTargetOfTerm } from './chosen-targets.ts';
 import type { Row } from './target-rows.ts';
 import type { Work } from './work.ts';
 
@@ -13,6 +14,9 @@ export type TaskPage = ReportBodyOf<'translation.tasks'>;
 
 /** A task in reports. */
 export type ReportedTask = TaskPage['items'][number];
+
+/** Spellings or translations of a term that are looked for. */
+const MOST_TEXTS = 20;
 
 const EXACT_FILTERS = [
   'task_id',
@@ -26,9 +30,10 @@ const EXACT_FILTERS = [
 /**
  * Reads a page of tasks in the order in which they were made, superseded ones last, and counts all tasks that the filters select.
  */
-export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
+export function readTaskPage({ database, targetLanguage }: Work, query: TaskQuery): TaskPage {
   const { offset, limit } = query;
-  const { sql, values } = conditionOf(database, query);
+  const chosen = countChosen(database, targetLanguage, query);
+  const { sql, values } = conditionOf(database, query, chosen);
   const counts: Record<string, number> = {};
   let total = 0;
   for (const row of database
@@ -44,7 +49,10 @@ export function readTaskPage(database: Database, query: TaskQuery): TaskPage {
       `SELECT * FROM task_of_release WHERE ${sql} ORDER BY status = 'superseded', task_seq LIMIT ? OFFSET ?`,
     )
     .all(...values, limit, offset)
-    .map(taskFields);
+    .map((row) => ({
+      ...taskFields(row),
+      ...(chosen === null ? {} : { chosen_units: chosen.get(Number(row['task_seq'])) ?? 0 }),
+    }));
   return { total, offset, limit, counts, items };
 }
 
@@ -86,6 +94,7 @@ function isOfRelease(
 function conditionOf(
   database: Database,
   query: TaskQuery,
+  chosen: ReadonlyMap<number, number> | null,
 ): { readonly sql: string; readonly values: SQLInputValue[] } {
   const given = EXACT_FILTERS.filter((name) => query[name] !== undefined);
   const parts = ['is_visible = 1', ...given.map((name) => `${name} = ?`)];
@@ -104,10 +113,47 @@ function conditionOf(
   if (query.unit_state !== undefined) parts.push(hasUnits(query.unit_state));
   if (query.has_reason !== undefined) parts.push(hasText('reason', query.has_reason));
   if (query.has_failure_reason !== undefined) parts.push(hasText('failure_reason', query.has_failure_reason));
+  if (chosen !== null) {
+    parts.push('task_seq IN (SELECT value FROM json_each(?))');
+    values.push(JSON.stringify([...chosen.keys()]));
+  }
   return { sql: parts.join(' AND '), values };
 }
 
-/** @param states names of states with commas between them; one that does not exist selects nothing */
+/** The targets that a query chooses; `null` when it names none. */
+function chosenOf(query: TaskQuery): ReturnType<typeof isChosenTarget> | null {
+  const { undo_run: run, undo_author: author, undo_since: since, term_source: source } = query;
+  if (source !== undefined) {
+    const { term_target: target = '', term_kept: isKept = false } = query;
+    const lines = (text: string): string[] =>
+      text
+        .split('\n')
+        .filter((line) => line !== '')
+        .slice(0, MOST_TEXTS);
+    return isTargetOfTerm({ sources: lines(source), targets: lines(target), isKept });
+  }
+  if (run === undefined && author === undefined && since === undefined) return null;
+  return isChosenTarget({ run: run ?? null, author: author ?? null, since: since ?? null });
+}
+
+/** Counts the chosen targets of each task; `null` when the query names none. No index finds them, so all targets are read, once. */
+function countChosen(
+  database: Database,
+  targetLanguage: string,
+  query: TaskQuery,
+): ReadonlyMap<number, number> | null {
+  const chosen = chosenOf(query);
+  if (chosen === null) return null;
+  const rows = database
+    .prepare(
+      `SELECT task_seq, count(*) AS units FROM target NOT INDEXED CROSS JOIN task_unit USING (unit_id)
+       WHERE target_language = ? AND ${chosen.sql} GROUP BY task_seq`,
+    )
+    .all(targetLanguage, ...chosen.values);
+  return new Map(rows.map((row) => [Number(row['task_seq']), Number(row['units'])]));
+}
+
+/** @param states names of states with commas between them */
 function hasUnits(states: string): string {
   const named = states.split(',');
   const given = UNIT_STATES.filter((state) => named.includes(state));

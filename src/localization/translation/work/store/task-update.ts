@@ -2,7 +2,12 @@ import type { ProblemCode } from '../../../../contract/problems/problems.ts';
 import type { AuthorKind, Finding, JudgedBy } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { TargetsChanged } from '../../../text-events.ts';
-import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../../contract/actions/provider-names.ts';
+import {
+  FILE_PROVIDER,
+  REPLACE_PROVIDER,
+  UNDO_PROVIDER,
+} from '../../../../contract/actions/provider-names.ts';
+import type { UndoChoice } from '../../../../domain/translation/undo-decision.ts';
 import { countText } from '../../../../domain/count-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import type { BuiltFor } from './builds.ts';
@@ -51,11 +56,18 @@ export interface GlossaryOverride {
   readonly confirmedAt: number;
 }
 
+/** The stored targets to take back, from one place of the task on. */
+export interface UndoRequest extends UndoChoice {
+  /** The unit of the task after which it begins, as the call before has named it; -1 for the first one. */
+  readonly after: number;
+}
+
 /** An update of a translation task. */
 export interface TaskUpdate extends NamedUnits {
   readonly taskId: string;
   readonly status: 'pending' | 'in_progress' | 'translated' | 'failed' | 'skipped' | null;
   readonly results: readonly UpdateResult[];
+  readonly undo?: UndoRequest;
   readonly failureReason: string | null;
   readonly providerRunId: string | null;
   readonly provider: string | null;
@@ -128,10 +140,11 @@ export function refuse(
   return { isRefused: true, code, detail, errors };
 }
 
-/** Providers whose targets count as human work: an imported file, and the undo of targets. */
+/** Providers whose targets count as human work: an imported file, the undo of targets, and a replacement in many. */
 const OF_PEOPLE: ReadonlyMap<string | null, AuthorKind> = new Map([
   [FILE_PROVIDER, 'import'],
   [UNDO_PROVIDER, 'person'],
+  [REPLACE_PROVIDER, 'person'],
 ]);
 
 /** The kind of author that made the targets of an update. Other providers are programs. */

@@ -1,4 +1,16 @@
+import { createTablesOf } from '../../../../engine/database/column-rules.ts';
 import type { Migration } from '../../../../engine/database/migrate.ts';
+import { TRANSLATION_TABLES } from './translation-tables.ts';
+
+const table = createTablesOf(TRANSLATION_TABLES);
+
+/**
+ * A number of 48 bits by which `target_wording` has equal texts side by side, in what SQL itself can compute: the length, and the
+ * first, the middle and the last but one character. Other texts can have it too.
+ */
+export const WORDING_KEY = `(((length(target_text) & 255) << 40) | ((coalesce(unicode(target_text), 0) & 65535) << 24)
+  | ((coalesce(unicode(substr(target_text, length(target_text) / 2, 1)), 0) & 4095) << 12)
+  | (coalesce(unicode(substr(target_text, -2, 1)), 0) & 4095))`;
 
 /**
  * The tables of the work on translations.
@@ -10,10 +22,9 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
  *
  * `task` is one container, `task_unit` its units in order, and `chunk` the runs of units that workers lease. `task.made_in` is the
  * build in which a task grew, `leaves_in` the one that will take it out of the current build, and `content_key` the content of its
- * file. `build.release_since` is the first build of the current
- * release: how a unit follows the release before (`tier`, `carried_from`) counts for tasks that were made since. `carried` names the
- * units whose targets a growing build will change, and `staged` is the working table of that change. Source texts are in the parse
- * index.
+ * file. `build.release_since` is the first build of the current release: how a unit follows the release before (`tier`,
+ * `carried_from`) counts for tasks that were made since. `carried` names the units whose targets a growing build will change, and
+ * `staged` is the working table of that change. Source texts are in the parse index.
  *
  * `check_cursor` is the last task of which the targets were checked, or evaluated by a provider, and the last unit of a task that is
  * not done yet.
@@ -23,11 +34,14 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
  * `target` is the newest target of a unit, and `target_history` every target that was ever stored. Both belong to the unit and
  * the language, not to a task or a release. Each entry of the history names the previous one of its unit, and `target.entry`, or
  * `removed_target.entry` for a unit without a target, the newest one. An index of the history would cost one page for each new
- * target, because ids are digests; for the same reason the targets of equal sources are found by `task_unit.repetition`. `handoff_export` lists the files that were written for translators.
+ * target, because ids are digests; the one that there is has only what reviewers returned. For the same reason the targets of
+ * equal sources are found by `task_unit.repetition`. `handoff_export` lists the files that were written for translators.
+ * `target_search` finds the texts of the history, which only grows, by three characters; it has those up to `target_searched`.
+ * Entries that are not the newest of their unit are left out by `target.entry`.
  * `proofread_container` names the containers of which a proofread accepted units.
  *
- * `task_unit.repetition` is equal for units that are translated once, and its first bytes for those of equal sources. `changed_repetition` names the groups whose other units may
- * need the target of one. `build.swept_task` and `swept_number` are the last unit of the current build of which the group was looked
+ * `task_unit.repetition` is equal for units that are translated once, and its first bytes for those of equal sources.
+ * `changed_repetition` names the groups whose other units may need the target of one. `build.swept_task` and `swept_number` are the last unit of the current build of which the group was looked
  * for; NULL: nothing is left.
  * `task.repeats` says whether the rule of the container lets its units take part.
  *
@@ -39,67 +53,11 @@ import type { Migration } from '../../../../engine/database/migrate.ts';
  * how often such targets have made a run begin again.
  */
 const WORK_SCHEMA = `
-CREATE TABLE build (
-  build_id INTEGER PRIMARY KEY AUTOINCREMENT,
-  release_id TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  target_language TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('building', 'current', 'superseded', 'dropped')),
-  release_since INTEGER,
-  compared_until TEXT,
-  is_compared INTEGER NOT NULL DEFAULT 0,
-  cleaned_until INTEGER NOT NULL DEFAULT 0,
-  is_clean INTEGER NOT NULL DEFAULT 0,
-  counted_until INTEGER NOT NULL DEFAULT 0,
-  swept_task INTEGER DEFAULT 0,
-  swept_number INTEGER NOT NULL DEFAULT 0,
-  started_at INTEGER NOT NULL,
-  finished_at INTEGER
-) STRICT;
+${table('build')}
 CREATE UNIQUE INDEX build_current ON build (target_language) WHERE state = 'current';
 CREATE UNIQUE INDEX build_building ON build (target_language) WHERE state = 'building';
 
-CREATE TABLE task (
-  task_seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  task_id TEXT NOT NULL UNIQUE,
-  build_id INTEGER NOT NULL REFERENCES build,
-  made_in INTEGER NOT NULL REFERENCES build,
-  leaves_in INTEGER REFERENCES build,
-  content_key BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  destination TEXT NOT NULL,
-  archive_entry TEXT,
-  format TEXT NOT NULL,
-  parse_status TEXT NOT NULL,
-  is_visible INTEGER NOT NULL DEFAULT 0,
-  repeats INTEGER NOT NULL DEFAULT 1,
-  has_moved INTEGER NOT NULL DEFAULT 0,
-  units_digest BLOB NOT NULL DEFAULT (x''),
-  judged_by TEXT,
-  judging_by TEXT,
-  judging_from INTEGER NOT NULL DEFAULT -1,
-  judging_resets INTEGER NOT NULL DEFAULT 0,
-  stored_status TEXT CHECK (stored_status IN ('pending', 'in_progress', 'failed', 'skipped', 'published', 'superseded')),
-  status TEXT NOT NULL,
-  worker_status TEXT NOT NULL DEFAULT 'idle',
-  reason TEXT,
-  failure_reason TEXT,
-  attempt INTEGER NOT NULL DEFAULT 0,
-  max_attempts INTEGER NOT NULL DEFAULT 3,
-  lease_owner TEXT,
-  lease_expires_at INTEGER,
-  next_attempt_at INTEGER,
-  provider TEXT,
-  provider_run_id TEXT,
-  untranslated INTEGER NOT NULL DEFAULT 0,
-  draft INTEGER NOT NULL DEFAULT 0,
-  translated INTEGER NOT NULL DEFAULT 0,
-  proofread INTEGER NOT NULL DEFAULT 0,
-  blocked INTEGER NOT NULL DEFAULT 0,
-  stale INTEGER NOT NULL DEFAULT 0,
-  created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
-) STRICT;
+${table('task')}
 CREATE UNIQUE INDEX task_container
   ON task (build_id, destination, archive_entry IS NULL, coalesce(archive_entry, ''), is_visible);
 CREATE INDEX task_leaving ON task (leaves_in) WHERE leaves_in IS NOT NULL;
@@ -114,224 +72,59 @@ CREATE INDEX task_reason ON task (is_visible) WHERE reason <> '';
 CREATE INDEX task_failure_reason ON task (is_visible) WHERE failure_reason <> '';
 CREATE VIEW task_of_release AS SELECT task.*, release_id, generation FROM task JOIN build USING (build_id);
 
-CREATE TABLE task_unit (
-  task_seq INTEGER NOT NULL REFERENCES task,
-  number INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL,
-  unit_id BLOB NOT NULL,
-  source_digest BLOB NOT NULL,
-  repetition BLOB NOT NULL,
-  tier TEXT,
-  carried_from BLOB,
-  PRIMARY KEY (task_seq, number)
-) STRICT, WITHOUT ROWID;
+${table('task_unit', 'PRIMARY KEY (task_seq, number)')}
 CREATE INDEX task_unit_unit ON task_unit (unit_id);
 CREATE INDEX task_unit_repetition ON task_unit (repetition);
 CREATE INDEX task_unit_carried_from ON task_unit (carried_from) WHERE carried_from IS NOT NULL;
 
-CREATE TABLE chunk (
-  task_seq INTEGER NOT NULL REFERENCES task,
-  number INTEGER NOT NULL,
-  open_units INTEGER NOT NULL,
-  state TEXT NOT NULL DEFAULT 'idle' CHECK (state IN ('idle', 'leased', 'retry_wait', 'succeeded', 'failed', 'cancelled')),
-  lease_owner TEXT,
-  lease_token TEXT,
-  lease_expires_at INTEGER,
-  attempt INTEGER NOT NULL DEFAULT 0,
-  next_attempt_at INTEGER NOT NULL DEFAULT 0,
-  failure_reason TEXT,
-  PRIMARY KEY (task_seq, number)
-) STRICT, WITHOUT ROWID;
+${table('chunk', 'PRIMARY KEY (task_seq, number)')}
 CREATE INDEX chunk_open ON chunk (state, task_seq, number) WHERE open_units > 0;
 CREATE INDEX chunk_leased ON chunk (lease_expires_at) WHERE state = 'leased';
 
-CREATE TABLE target (
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  target_text TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('draft', 'translated', 'proofread', 'blocked', 'stale')),
-  state_before TEXT,
-  revision INTEGER NOT NULL,
-  source_text TEXT NOT NULL,
-  source_digest BLOB NOT NULL,
-  author_kind TEXT NOT NULL CHECK (author_kind IN ('machine', 'person', 'import', 'memory')),
-  token_id TEXT,
-  provider TEXT,
-  provider_run_id TEXT,
-  findings TEXT NOT NULL DEFAULT '[]',
-  qa_identity TEXT,
-  propagated_from BLOB,
-  updated_at INTEGER NOT NULL,
-  entry INTEGER NOT NULL REFERENCES target_history,
-  PRIMARY KEY (unit_id, target_language)
-) STRICT;
+${table('target', 'UNIQUE (unit_id, target_language)')}
 CREATE INDEX target_of_memory ON target (target_language, source_digest) WHERE author_kind = 'memory';
 CREATE INDEX target_blocked ON target (unit_id, target_language) WHERE state = 'blocked';
 CREATE INDEX target_propagated ON target (propagated_from) WHERE propagated_from IS NOT NULL;
+CREATE INDEX target_wording ON target (target_language, ${WORDING_KEY});
 
-CREATE TABLE target_history (
-  entry INTEGER PRIMARY KEY,
-  entry_before INTEGER REFERENCES target_history,
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  revision INTEGER NOT NULL,
-  target_text TEXT NOT NULL,
-  state TEXT NOT NULL,
-  source_text TEXT NOT NULL,
-  source_digest BLOB NOT NULL,
-  author_kind TEXT NOT NULL,
-  token_id TEXT,
-  reviewer TEXT,
-  reviewer_token_id TEXT,
-  reason TEXT,
-  provider TEXT,
-  provider_run_id TEXT,
-  model TEXT,
-  prompt_digest TEXT,
-  glossary_generation INTEGER,
-  propagated_from BLOB,
-  task_id TEXT,
-  release_id TEXT,
-  at INTEGER NOT NULL
-) STRICT;
+${table('target_history')}
+CREATE INDEX target_history_returned ON target_history (entry)
+  WHERE reviewer_token_id IS NOT NULL AND state IN ('draft', 'blocked');
 CREATE TRIGGER target_history_unchanged BEFORE UPDATE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
 CREATE TRIGGER target_history_kept BEFORE DELETE ON target_history
   BEGIN SELECT raise(ABORT, 'the history of targets is append-only'); END;
+CREATE VIRTUAL TABLE target_search USING fts5 (text, content='', detail='none', columnsize=0, tokenize='trigram');
+${table('target_searched')}
+INSERT INTO target_searched VALUES (0);
 
-CREATE TABLE removed_target (
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  entry INTEGER NOT NULL REFERENCES target_history,
-  PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
+${table('removed_target', 'PRIMARY KEY (unit_id, target_language)')}
 
-CREATE TABLE carried (
-  build_id INTEGER NOT NULL REFERENCES build,
-  unit_id BLOB NOT NULL,
-  from_unit_id BLOB,
-  tier TEXT NOT NULL,
-  source_digest BLOB NOT NULL,
-  PRIMARY KEY (build_id, unit_id)
-) STRICT, WITHOUT ROWID;
+${table('carried', 'PRIMARY KEY (build_id, unit_id)')}
 
-CREATE TABLE staged (
-  new_unit_id BLOB NOT NULL PRIMARY KEY,
-  tier TEXT NOT NULL,
-  new_source_digest BLOB NOT NULL,
-  unit_id BLOB,
-  target_text TEXT,
-  state TEXT,
-  state_before TEXT,
-  revision INTEGER,
-  source_text TEXT,
-  source_digest BLOB,
-  author_kind TEXT,
-  token_id TEXT,
-  provider TEXT,
-  provider_run_id TEXT,
-  findings TEXT,
-  qa_identity TEXT,
-  propagated_from BLOB,
-  updated_at INTEGER
-) STRICT, WITHOUT ROWID;
+${table('staged')}
 CREATE INDEX staged_unit ON staged (unit_id);
 
-CREATE TABLE waiver (
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  check_name TEXT NOT NULL,
-  source_digest BLOB NOT NULL,
-  target_digest BLOB NOT NULL,
-  reviewer TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  token_id TEXT,
-  at INTEGER NOT NULL,
-  PRIMARY KEY (unit_id, target_language, check_name, source_digest, target_digest)
-) STRICT, WITHOUT ROWID;
+${table('waiver', 'PRIMARY KEY (unit_id, target_language, check_name, source_digest, target_digest)')}
 
-CREATE TABLE glossary_override (
-  entry INTEGER PRIMARY KEY AUTOINCREMENT,
-  qa_identity TEXT NOT NULL,
-  unit_id BLOB NOT NULL,
-  task_id TEXT NOT NULL,
-  reviewer TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  provenance TEXT NOT NULL,
-  confirmed_at INTEGER NOT NULL,
-  token_id TEXT,
-  at INTEGER NOT NULL
-) STRICT;
+${table('glossary_override')}
 CREATE INDEX glossary_override_identity ON glossary_override (qa_identity);
 
-CREATE TABLE claim (
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  owner TEXT NOT NULL,
-  expires_at INTEGER NOT NULL,
-  PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
+${table('claim', 'PRIMARY KEY (unit_id, target_language)')}
 
-CREATE TABLE changed_repetition (
-  entry INTEGER PRIMARY KEY AUTOINCREMENT,
-  target_language TEXT NOT NULL,
-  repetition BLOB NOT NULL,
-  UNIQUE (target_language, repetition)
-) STRICT;
+${table('changed_repetition', 'UNIQUE (target_language, repetition)')}
 
-CREATE TABLE proofread_container (
-  destination TEXT NOT NULL,
-  archive_entry TEXT,
-  target_language TEXT NOT NULL,
-  at INTEGER NOT NULL
-) STRICT;
+${table('proofread_container')}
 CREATE UNIQUE INDEX proofread_container_place
   ON proofread_container (target_language, destination, coalesce(archive_entry, ''));
 
-CREATE TABLE hold (
-  unit_id BLOB NOT NULL,
-  target_language TEXT NOT NULL,
-  reviewer TEXT,
-  reason TEXT,
-  at INTEGER NOT NULL,
-  PRIMARY KEY (unit_id, target_language)
-) STRICT, WITHOUT ROWID;
+${table('hold', 'PRIMARY KEY (unit_id, target_language)')}
 
-CREATE TABLE review_row (
-  review_id TEXT NOT NULL,
-  task_seq INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  line INTEGER NOT NULL,
-  unit_id BLOB NOT NULL,
-  requested_id BLOB NOT NULL,
-  source_text TEXT NOT NULL,
-  source_digest BLOB NOT NULL,
-  target_text TEXT NOT NULL,
-  revision INTEGER NOT NULL,
-  judged_by TEXT,
-  glossary_generation INTEGER,
-  findings TEXT NOT NULL DEFAULT '[]',
-  qa_identity TEXT,
-  PRIMARY KEY (review_id, task_seq, number)
-) STRICT, WITHOUT ROWID;
+${table('review_row', 'PRIMARY KEY (review_id, task_seq, number)')}
 
-CREATE TABLE check_cursor (
-  name TEXT NOT NULL,
-  target_language TEXT NOT NULL,
-  task_seq INTEGER NOT NULL,
-  number INTEGER,
-  PRIMARY KEY (name, target_language)
-) STRICT, WITHOUT ROWID;
+${table('check_cursor', 'PRIMARY KEY (name, target_language)')}
 
-CREATE TABLE handoff_export (
-  entry INTEGER PRIMARY KEY AUTOINCREMENT,
-  release_id TEXT NOT NULL,
-  target_language TEXT NOT NULL,
-  file TEXT NOT NULL,
-  sha256 TEXT NOT NULL,
-  units INTEGER NOT NULL,
-  created_at INTEGER NOT NULL
-) STRICT;
+${table('handoff_export')}
 `;
 
 /**
@@ -340,39 +133,19 @@ CREATE TABLE handoff_export (
  * same texts. `loose_patch_key` names the keys whose texts no release has, or not yet.
  */
 const PUBLICATION_SCHEMA = `
-CREATE TABLE publication (
-  publication_id INTEGER PRIMARY KEY AUTOINCREMENT,
-  localized_release_id TEXT NOT NULL,
-  base_release_id TEXT NOT NULL,
-  target_language TEXT NOT NULL,
-  at INTEGER NOT NULL,
-  current_since INTEGER,
-  taken_back_at INTEGER,
-  UNIQUE (target_language, localized_release_id)
-) STRICT;
+${table('publication', 'UNIQUE (target_language, localized_release_id)')}
 
-CREATE TABLE publication_container (
-  publication_id INTEGER NOT NULL,
-  destination TEXT NOT NULL,
-  patch_key BLOB NOT NULL,
-  PRIMARY KEY (publication_id, destination)
-) STRICT, WITHOUT ROWID;
+${table('publication_container', 'PRIMARY KEY (publication_id, destination)')}
 CREATE INDEX publication_container_key ON publication_container (patch_key);
 
-CREATE TABLE published_text (
-  patch_key BLOB NOT NULL,
-  unit_id BLOB NOT NULL,
-  target_digest BLOB NOT NULL,
-  source_digest BLOB NOT NULL,
-  PRIMARY KEY (patch_key, unit_id)
-) STRICT, WITHOUT ROWID;
+${table('published_text', 'PRIMARY KEY (patch_key, unit_id)')}
 CREATE INDEX published_text_unit ON published_text (unit_id);
 CREATE INDEX published_text_source ON published_text (source_digest);
 
-CREATE TABLE loose_patch_key (patch_key BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+${table('loose_patch_key')}
 `;
 
-/** The schema of translation.db. Versions up to 4 were never released. */
+/** The schema of translation.db. Versions up to 6 were never released. */
 export const TRANSLATION_MIGRATIONS: readonly Migration[] = [
-  { version: 5, name: 'translation', sql: WORK_SCHEMA + PUBLICATION_SCHEMA },
+  { version: 7, name: 'translation', sql: WORK_SCHEMA + PUBLICATION_SCHEMA },
 ];

@@ -1,6 +1,6 @@
 import { openSqliteDatabase, type Database } from '../../../../engine/database/sqlite-database.ts';
 import { TRANSLATION_MIGRATIONS } from './translation-schema.ts';
-import { TRANSLATION_RULES } from './translation-rules.ts';
+import { TRANSLATION_TABLES } from './translation-tables.ts';
 
 /**
  * A checkpoint waits for the disk, and the pages of the index of targets change with every chunk: one for 64 MiB of the log
@@ -25,7 +25,7 @@ export function openWorkDatabase(path: string): Database {
     path,
     migrations: TRANSLATION_MIGRATIONS,
     applicationId: APPLICATION_ID,
-    rules: TRANSLATION_RULES,
+    rules: TRANSLATION_TABLES,
   });
   database.prepare(`PRAGMA cache_size = -${CACHE_KIBIBYTES}`).run();
   database.prepare(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get();

@@ -4,8 +4,15 @@ import type { FieldError } from '../../../../contract/problems/service-error.ts'
 import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { unitIdBytes } from '../../../unit-id-text.ts';
 import type { TaskArguments } from '../../../../engine/tasks/task.ts';
-import type { GlossaryOverride, NamedUnit, NamedUnits, UpdateResult } from '../store/task-update.ts';
+import type {
+  GlossaryOverride,
+  NamedUnit,
+  NamedUnits,
+  UndoRequest,
+  UpdateResult,
+} from '../store/task-update.ts';
 
+const NOTHING_CHOSEN: UndoRequest = { run: null, author: null, since: null, after: -1 };
 /** Seconds by which the clock of a reviewer's machine may be ahead. */
 const CLOCK_TOLERANCE_SECONDS = 300;
 
@@ -46,13 +53,53 @@ export function parseResults(
   });
 }
 
-/** Parses `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`, `dry_run=true`; adds what is wrong to `errors`. */
-export function parseArguments(args: readonly string[], errors: FieldError[]): NamedUnits {
+/**
+ * Parses `undo_run=RUN`, `undo_author=TOKEN` and `undo_since=SECONDS`, and `undo_after=NUMBER`, the `undo_next` of the call before;
+ * adds what is wrong to `errors`.
+ *
+ * @returns the choice as a field of the update, and the places of its entries
+ */
+export function parseUndo(
+  { args = [], translation_results: results = [], status = 'in_progress' }: Body,
+  errors: FieldError[],
+): { readonly fields: { readonly undo?: UndoRequest }; readonly taken: ReadonlySet<number> } {
+  let undo: UndoRequest | undefined;
+  const taken = new Set<number>();
+  for (const [index, entry] of args.entries()) {
+    const [, name, value = ''] = /^undo_(run|author|since|after)=(.+)$/s.exec(entry) ?? [];
+    if (name === undefined) continue;
+    taken.add(index);
+    const isNumber = name === 'since' || name === 'after';
+    if (isNumber && !/^\d{1,12}$/.test(value)) {
+      const what =
+        name === 'since' ? 'the time must be in Unix seconds' : 'must be a number, the undo_next of a result';
+      errors.push({ pointer: `/args/${index}`, message: what });
+    }
+    undo = { ...(undo ?? NOTHING_CHOSEN), [name]: isNumber ? Number(value) : value };
+  }
+  if (undo === undefined) return { fields: {}, taken };
+  if (undo.run === null && undo.author === null && undo.since === null)
+    errors.push({ pointer: '/args', message: 'undo_after needs undo_run, undo_author or undo_since' });
+  if (results.length > 0 || status !== 'in_progress')
+    errors.push({ pointer: '/args', message: 'an undo has no results, and no status but in_progress' });
+  return { fields: { undo }, taken };
+}
+
+/**
+ * Parses `expect=UNIT:REVISION`, `waive=UNIT:CHECK`, `hold=UNIT`, `dry_run=true`; adds what is wrong to `errors`.
+ *
+ * @param taken places of entries that something else has parsed
+ */
+export function parseArguments(
+  args: readonly string[],
+  errors: FieldError[],
+  taken: ReadonlySet<number> = new Set(),
+): NamedUnits {
   const expect: (NamedUnit & { revision: number })[] = [];
   const waive: (NamedUnit & { check: string })[] = [];
   const hold: NamedUnit[] = [];
   for (const [index, entry] of args.entries()) {
-    if (/^dry_run=(?:true|false)$/.test(entry)) continue;
+    if (taken.has(index) || /^dry_run=(?:true|false)$/.test(entry)) continue;
     const pointer = `/args/${index}`;
     const [, key, id = '', value] = /^(expect|waive|hold)=([^:]*)(?::(.*))?$/s.exec(entry) ?? [];
     if (key === undefined || (key === 'hold') !== (value === undefined)) {

@@ -1,5 +1,6 @@
 import { UNDO_PROVIDER } from '../../../../contract/actions/provider-names.ts';
 import { freedState } from '../../../../domain/translation/requalify.ts';
+import { reasonAfter } from '../../../../domain/translation/task-remark.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
 import { blockingFindings, overrideGlossary, waiveFinding } from '../store/accepted-findings.ts';
 import { areCurrent, currentTasks } from '../store/builds.ts';
@@ -255,8 +256,8 @@ const BLOCKED_UNITS = `SELECT unit_id, qa_identity FROM task_unit JOIN target US
   WHERE task_seq = ? AND target_language = ? AND state = 'blocked' ORDER BY number LIMIT ${NAMED_UNITS}`;
 const DRAFTS = `SELECT unit_id FROM task_unit JOIN target USING (unit_id)
   WHERE task_seq = ? AND target_language = ? AND state = 'draft' ORDER BY number`;
-const WRITE_STATUS = `UPDATE task SET stored_status = :stored, reason = iif(:keeps_reason, coalesce(:reason, reason), :reason),
-  failure_reason = iif(:keeps_reason, coalesce(:failure_reason, failure_reason), :failure_reason), provider = coalesce(:provider, provider),
+const WRITE_STATUS = `UPDATE task SET stored_status = :stored, reason = :reason,
+  failure_reason = iif(:is_silent, coalesce(:failure_reason, failure_reason), :failure_reason), provider = coalesce(:provider, provider),
   provider_run_id = coalesce(:provider_run_id, provider_run_id) WHERE task_seq = :task_seq`;
 const END_LEASES = `UPDATE chunk SET state = 'cancelled', lease_owner = NULL, lease_token = NULL,
   lease_expires_at = NULL WHERE task_seq = ? AND state = 'leased'`;
@@ -268,6 +269,7 @@ function writeStatus(work: Work, task: Row, update: TaskUpdate): void {
   const { status, results, reason, failureReason, provider, providerRunId } = update;
   const taskSeq = Number(task['task_seq']);
   const before = task['stored_status'] as string | null;
+  const said = task['reason'] as string | null;
   if (before === 'superseded') return;
   // Work on a task that was reopened, or that has failed, makes it more than that: its units decide.
   const isMoved = results.length > 0 && (before === 'pending' || before === 'failed');
@@ -282,8 +284,8 @@ function writeStatus(work: Work, task: Row, update: TaskUpdate): void {
   work.sql(WRITE_STATUS).run({
     task_seq: taskSeq,
     stored: status === 'translated' ? null : (status ?? (isMoved ? null : before)),
-    keeps_reason: status === null ? 1 : 0,
-    reason,
+    is_silent: status === null ? 1 : 0,
+    reason: status === null ? (reason ?? said) : reasonAfter(said, reason),
     failure_reason: failureReason,
     provider,
     provider_run_id: providerRunId,

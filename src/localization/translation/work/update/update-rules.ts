@@ -83,18 +83,20 @@ export function checkRevisions(work: Work, { expect }: NamedUnits, units: Placed
 }
 
 /**
- * Refuses a change of a unit that another person has claimed.
+ * Refuses a change of a unit that another person has claimed. Who works in the console claims under the name of the token, and
+ * may import a file under another name.
  *
+ * @param caller the name that the caller gives, and the token
  * @param advice to the caller
  */
 export function checkClaim(
   work: Work,
   unitId: Uint8Array,
-  owner: string | null,
+  caller: readonly (string | null)[],
   advice: string,
 ): UpdateRefusal | null {
   const claim = claimOn(work, unitId);
-  if (claim === undefined || claim.owner === owner) return null;
+  if (claim === undefined || caller.includes(claim.owner)) return null;
   return leaseHeld(claim.owner, claim.expires_at, `the unit ${unitIdText(unitId)}`, advice);
 }
 
@@ -116,11 +118,11 @@ const ANY_LEASE = `SELECT lease_owner, lease_expires_at FROM chunk
  * the task.
  */
 function checkLeases(work: Work, task: Row, update: TaskUpdate, units: PlacedUnits): UpdateRefusal | null {
-  const { workerId, status, results, expect, waive, hold } = update;
+  const { workerId, tokenId, status, results, expect, waive, hold } = update;
   const isProgram = authorKindOf(update) === 'machine';
   for (const { unitId: named } of [...results, ...expect, ...waive, ...hold]) {
     const { unitId, taskSeq, chunk } = units.at(named);
-    const claimed = checkClaim(work, unitId, workerId, UPDATE_ADVICE);
+    const claimed = checkClaim(work, unitId, isProgram ? [workerId] : [workerId, tokenId], UPDATE_ADVICE);
     if (claimed !== null) return claimed;
     const leased = isProgram ? work.sql(CHUNK_LEASE).get(taskSeq, chunk, work.now()) : undefined;
     if (leased !== undefined && leased['lease_owner'] !== workerId) {
