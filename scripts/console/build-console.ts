@@ -1,11 +1,12 @@
 import { access, chmod, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { bundle, type Bundle } from './bundle.ts';
-import { outlineOf, renderConsoleContract } from './console-contract.ts';
+import { formsOf, outlineOf, renderConsoleContract } from './console-contract.ts';
 import { digestInputs, ROOT } from './console-inputs.ts';
+import { writeRunbooks } from './runbook-pages.ts';
 
 const OUTPUT = join(ROOT, '.console');
 const MANIFEST = 'manifest.json';
@@ -66,7 +67,7 @@ export async function checkConsole(): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-console-'));
   try {
     await buildInto(folder);
-    const names = new Set([...(await readdir(folder)), ...(await readdir(OUTPUT))]);
+    const names = new Set([...(await filesIn(folder)), ...(await filesIn(OUTPUT))]);
     const differing: string[] = [];
     for (const name of [...names].sort()) {
       const [mine = null, built = null] = await Promise.all(
@@ -98,7 +99,8 @@ export async function writePage(folder: string, main?: string): Promise<Bundle> 
 
 async function buildInto(folder: string): Promise<void> {
   const bundled = await writePage(folder);
-  const files = (await readdir(folder)).sort();
+  await writeRunbooks(join(folder, 'runbooks'), bundled);
+  const files = await filesIn(folder);
   for (const name of files) await compress(join(folder, name));
   const { firstPaint, script, style, preloads, firstView } = bundled;
   const manifest: ConsoleManifest = {
@@ -110,7 +112,16 @@ async function buildInto(folder: string): Promise<void> {
   const contract = renderConsoleContract();
   const [outline, forms] = CONTRACT;
   await writeFile(join(folder, outline), JSON.stringify(outlineOf(contract)));
-  await writeFile(join(folder, forms), JSON.stringify(contract));
+  await writeFile(join(folder, forms), JSON.stringify(formsOf(contract)));
+}
+
+/** The names of all files below a folder, in order. */
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  return found
+    .filter((each) => each.isFile())
+    .map((each) => relative(folder, join(each.parentPath, each.name)))
+    .sort();
 }
 
 /** The page with the names of this build. */

@@ -48,7 +48,7 @@ interface Metafile {
  * @param main the script that starts the page
  */
 export async function bundle(folder: string, main = MAIN): Promise<Bundle> {
-  const esbuild = await findEsbuild();
+  const esbuild = join(await findTools(), 'esbuild/bin/esbuild');
   const outputs = await runEsbuild(esbuild, folder, [
     main,
     'src/console/style.css',
@@ -69,14 +69,14 @@ export async function bundle(folder: string, main = MAIN): Promise<Bundle> {
   };
 }
 
-/** Installs the bundler, if it is missing. @returns the path of its program */
-async function findEsbuild(): Promise<string> {
+/** Installs the packages of the build, if they are missing. @returns their folder */
+export async function findTools(): Promise<string> {
   // npm runs under the Node that runs this.
   const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const { stdout } = await run('sh', [join(ROOT, 'scripts/node-tools.sh'), 'console-tools'], {
     env: { ...process.env, PATH },
   });
-  return join(stdout.trim(), 'node_modules/esbuild/bin/esbuild');
+  return join(stdout.trim(), 'node_modules');
 }
 
 /** Bundles entry points into a folder. @returns what it has written */

@@ -13,6 +13,7 @@ import {
   VOCABULARY,
   type ConsoleAction,
   type ConsoleContract,
+  type ConsoleForms,
   type ConsoleOutline,
   type ConsoleReport,
   type FieldsSchema,
@@ -88,6 +89,16 @@ export function outlineOf(contract: ConsoleContract): ConsoleOutline {
     actions: mapValues(actions, ({ schema: _schema, pairs: _pairs, ...action }) => action),
     reports: reports.map(({ report, path }) => ({ report, path })),
     jobs: mapValues(jobs, ({ schema: _schema, ...job }) => job),
+  };
+}
+
+/** What an outline lacks. */
+export function formsOf({ actions, reports, jobs, problems }: ConsoleContract): ConsoleForms {
+  return {
+    actions: mapValues(actions, ({ schema, pairs }) => ({ schema, pairs })),
+    reports: Object.fromEntries(reports.map(({ report, summary, schema }) => [report, { summary, schema }])),
+    jobs: mapValues(jobs, ({ schema }) => ({ schema })),
+    problems,
   };
 }
 

@@ -8,6 +8,7 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 const INPUTS = [
   'src/console/**/*.{ts,tsx,css,html,svg}',
   'src/{contract,domain}/**/*.ts',
+  'docs/runbooks/*.md',
   'scripts/console.ts',
   'scripts/console/*.ts',
   'scripts/console-tools/*.json',

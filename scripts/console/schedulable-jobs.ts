@@ -4,7 +4,7 @@ import { channel, flag, releaseId, wholeNumber, word } from '../../src/contract/
 import type { JobScope } from '../../src/contract/actions/control-scopes.ts';
 import { PUBLISH_ARGUMENTS } from '../../src/contract/actions/publish-arguments.ts';
 import { formatNames } from '../../src/contract/formats/exchange-formats.ts';
-import { WORKER_ARGUMENTS } from '../../src/contract/actions/worker-arguments.ts';
+import { triedText, WORKER_ARGUMENTS } from '../../src/contract/actions/worker-arguments.ts';
 import type { ScheduleGroup } from '../../src/contract/schemas/vocabulary.ts';
 
 interface SchedulableJob {
@@ -94,7 +94,7 @@ function job(
  * compares them.
  */
 export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
-  sync: job('Sync the upstream release', 'operate', RES, FORCED),
+  sync: job('Sync now', 'operate', RES, FORCED),
   'catalog-refresh': job('Look for a new upstream release', 'operate', RES, FORCED),
   verify: job('Verify releases', 'operate', RES, SELECTED_RELEASES),
   repair: job('Repair releases', 'operate', RES, SELECTED_RELEASES),
@@ -173,6 +173,7 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         glossary_path: BODY.glossary_path.unwrap(),
         force,
         dry_run: WORKER_ARGUMENTS.shape.dry_run,
+        try_text: triedText,
       })
       .partial(),
   ),
@@ -202,6 +203,28 @@ export const SCHEDULABLE_JOBS: Readonly<Record<string, SchedulableJob>> = {
         max_tasks: BODY.max_tasks.unwrap(),
         provider: BODY.provider.unwrap(),
         fixture_path: BODY.fixture_path.unwrap(),
+        ...WORKER_ARGUMENTS.shape,
+      })
+      .partial(),
+  ),
+  'term-mine': job(
+    'Find terms in the texts',
+    'translate',
+    I18N,
+    z
+      .strictObject({
+        min_count: wholeNumber({ min: 2, max: 1_000_000 }).meta({
+          title: 'Fewest texts',
+          description: 'With a term. Default: 5.',
+        }),
+        limit: wholeNumber({ min: 1, max: 1000 }).meta({
+          title: 'At most',
+          description: 'Terms. Default: 100.',
+        }),
+        provider: BODY.provider.unwrap().meta({
+          title: 'Provider',
+          description: 'A language model that sorts the terms and leaves out ordinary words. Default: none.',
+        }),
         ...WORKER_ARGUMENTS.shape,
       })
       .partial(),

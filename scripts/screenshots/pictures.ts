@@ -3,7 +3,8 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { CONSOLE_FILES, CONSOLE_RELEASES } from '../../test/support/console-release.ts';
-import type { ConsoleWorld } from '../../test/support/console-world.ts';
+import type { ConsolePerson, ConsoleWorld } from '../../test/support/console-world.ts';
+import { FILM } from './film.ts';
 import { editorAddress, taskAddress } from '../../src/console/text/addresses.ts';
 
 /** A picture: the address of its page, and how it looks. */
@@ -11,6 +12,8 @@ export interface Picture {
   readonly hash: (world: ConsoleWorld) => string | Promise<string>;
   readonly isDark?: boolean;
   readonly isPhone?: boolean;
+  /** Whose token it is; the one that may do everything by default. */
+  readonly person?: ConsolePerson;
   /** Brings the page into the state of the picture. */
   readonly prepare?: (page: Page, world: ConsoleWorld) => Promise<void>;
 }
@@ -37,6 +40,7 @@ export const PICTURES: Readonly<Record<string, Picture>> = {
   actions: { hash: () => '#/actions' },
   'overview-phone': { hash: () => '#/overview', isPhone: true },
   'tasks-phone': { hash: () => '#/tasks', isDark: true, isPhone: true },
+  ...FILM,
   incident: { hash: () => '#/overview', prepare: damage },
 };
 

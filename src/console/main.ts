@@ -1,7 +1,8 @@
 /** The entry point of the page. */
 
-import type { ConsoleContract, ConsoleOutline } from '../contract/console/console-contract.ts';
+import type { ConsoleForms, ConsoleOutline } from '../contract/console/console-contract.ts';
 import { TokenVault } from './api/token-vault.ts';
+import { wholeContract } from './api/whole-contract.ts';
 import { startApp } from './shell/start-app.tsx';
 import { hasExactJson } from './text/exact-json.ts';
 
@@ -18,14 +19,14 @@ try {
     root,
     vault: new TokenVault(() => sessionStorage),
     outline,
-    loadContract: async () => await load<ConsoleContract>('forms.json'),
+    loadContract: async () => wholeContract(outline, await load<ConsoleForms>('forms.json')),
   });
 } catch (error) {
   root.textContent = `The console did not start. ${error instanceof Error ? error.message : String(error)}`;
 }
 
 async function load<T>(name: string): Promise<T> {
-  const response = await fetch(name, { credentials: 'omit' });
+  const response = await fetch(name);
   if (!response.ok) throw new Error(`The server answered ${response.status} to the request for ${name}.`);
   return (await response.json()) as T;
 }

@@ -3,10 +3,11 @@ import { useEffect } from 'preact/hooks';
 import type { Accepted, Report, Task } from '../api/wire.ts';
 import { Button } from '../components/controls.tsx';
 import { ResultFacts } from '../components/result-facts.tsx';
-import { TaskBadge, TaskFailure, TaskProgress } from '../components/task-parts.tsx';
+import { TaskBadge, TaskFailure, TaskLink, TaskProgress } from '../components/task-parts.tsx';
 import { Facts } from '../components/text.tsx';
-import { useApp } from '../state/app.ts';
-import { isActive } from '../state/tasks.ts';
+import { useApp, type App } from '../state/app.ts';
+import { reportState } from '../state/read-report.ts';
+import { isActive, laterSuccess } from '../state/tasks.ts';
 import { taskAddress } from '../text/addresses.ts';
 
 /** The answer to an action: the daemon's 202, and the current state of its task. */
@@ -34,6 +35,7 @@ export function ActionAnswer({ accepted, close }: { accepted: Accepted; close: (
           ['Deduplicated', deduplicated ? 'An equal task already existed; this is that task.' : null],
           ['Not used', ignored.length > 0 ? ignored.join(', ') : null],
           ['Failure', task === undefined || task.failure_code === null ? null : <TaskFailure task={task} />],
+          ['Since then', task?.status === 'failed' ? healedText(app, task) : null],
         ]}
       />
       {result === undefined || result === null ? null : <ResultFacts label="Result" value={result} />}
@@ -43,6 +45,15 @@ export function ActionAnswer({ accepted, close }: { accepted: Accepted; close: (
         </Button>
       </div>
     </div>
+  );
+}
+
+function healedText(app: App, failed: Task): JSX.Element | null {
+  const healing = laterSuccess(failed, reportState(app, 'task.list').value?.items ?? []);
+  return healing === null ? null : (
+    <>
+      <TaskLink task={healing} /> has succeeded, so nothing is left to do here.
+    </>
   );
 }
 

@@ -2,17 +2,17 @@ import type { JSX } from 'preact';
 import type { ConsoleAction } from '../../contract/console/console-contract.ts';
 import { Button } from '../components/controls.tsx';
 import { JsonDetails, ResultFacts } from '../components/result-facts.tsx';
-import { Facts, Prose, type Fact } from '../components/text.tsx';
+import { Facts, Prose, Time, type Fact } from '../components/text.tsx';
+import { TaskLink, titleOf } from '../components/task-parts.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { readReport } from '../state/read-report.ts';
 import { useAnswer } from '../state/use-answer.ts';
-import { duration, utc, words } from '../text/format.ts';
+import { duration, words } from '../text/format.ts';
 
 interface ConfirmationProps {
   readonly name: string;
   readonly action: ConsoleAction;
   readonly question: string;
-  readonly about?: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
   /** The result of the dry run; `null` for an action that has none. */
   readonly trial: object | null;
@@ -59,13 +59,9 @@ export function ActionConfirmation(props: ConfirmationProps): JSX.Element {
   );
 }
 
-function EffectText({ name, body, about }: ConfirmationProps) {
+function EffectText({ name, body }: ConfirmationProps) {
   const app = useApp();
-  const {
-    value: effect,
-    failure,
-    isOld,
-  } = useAnswer(name, async () => await readEffect(app, name, body, about), 0);
+  const { value: effect, failure, isOld } = useAnswer(name, async () => await readEffect(app, name, body), 0);
   // The effect is only information; the action itself says what is wrong.
   if (failure !== null) return <p class="help">{`The effect could not be read. ${failure.message}`}</p>;
   if (isOld) return <p class="help">Reading what it changes …</p>;
@@ -88,7 +84,7 @@ interface Effect {
 }
 
 type Body = Readonly<Record<string, unknown>>;
-type Read = (app: App, body: Body, about: string | undefined) => Promise<Effect>;
+type Read = (app: App, body: Body) => Promise<Effect>;
 
 const MOST_ROWS = '1000';
 
@@ -99,7 +95,7 @@ const EFFECTS: Readonly<Record<string, Read>> = {
     if (running.length === 0) return { text: 'No task is running.', facts: [] };
     return {
       text: 'These tasks are running. They stop, and those that can continue do so after the restart:',
-      facts: running.map(({ task_id: id, kind }) => [kind, id]),
+      facts: running.map((task) => [titleOf(app, task), <TaskLink key={task.task_id} task={task} />]),
     };
   },
   'schedule-remove': async (app, { id }) => {
@@ -112,7 +108,10 @@ const EFFECTS: Readonly<Record<string, Read>> = {
       facts: [
         ['Runs', app.contract.jobs[action]?.title ?? action],
         ['Every', every === null ? 'once' : duration(Number(every))],
-        ['Next run', next === null ? 'never' : utc(Number(next))],
+        [
+          'Next run',
+          <Time key="next" at={next === null ? null : Number(next)} otherwise="never" clock="beside" />,
+        ],
         ['Last result', last === null ? null : words(last)],
       ],
     };
@@ -122,9 +121,9 @@ const EFFECTS: Readonly<Record<string, Read>> = {
     return {
       text: 'It stops as soon as it can.',
       facts: [
-        ['Task', task.kind],
+        ['Task', titleOf(app, task)],
         ['Status', words(task.status)],
-        ['Requested', utc(task.created_at)],
+        ['Requested', <Time key="requested" at={task.created_at} clock="beside" />],
         ['By', task.schedule_id ?? task.reviewer],
       ],
     };
@@ -141,46 +140,23 @@ const EFFECTS: Readonly<Record<string, Read>> = {
       ]),
     };
   },
-  'translation-glossary-deprecate': async (app, body, about) =>
-    await termEffect(app, body, about, 'Its wording becomes forbidden in translations.'),
-  'translation-glossary-delete': async (app, body, about) =>
-    await termEffect(app, body, about, 'It and its history are gone.'),
 };
 
 /**
  * Reads the effect of an action.
  *
- * @param about the name of its object, by which it is found among many
  * @returns `null` when nothing is known about it
  * @throws ApiFailure
  */
-async function readEffect(app: App, action: string, body: Body, about?: string): Promise<Effect | null> {
-  return (await EFFECTS[action]?.(app, body, about)) ?? null;
-}
-
-async function termEffect(
-  app: App,
-  { term_id: id }: Body,
-  source: string | undefined,
-  meaning: string,
-): Promise<Effect> {
-  const query = { limit: MOST_ROWS, ...(source === undefined ? {} : { source_text: source }) };
-  const { items, total } = await readReport(app, 'translation.glossary.query', query);
-  const term = items.find((each) => each.term_id === id);
-  // It may be among those beyond one answer.
-  if (term === undefined) return total > items.length ? { text: meaning, facts: [] } : missing('term', id);
-  return {
-    text: meaning,
-    facts: [
-      ['Source term', term.source_term],
-      ['Translation', term.recommended_translation],
-      ['State', words(term.review_status)],
-    ],
-  };
+async function readEffect(app: App, action: string, body: Body): Promise<Effect | null> {
+  return (await EFFECTS[action]?.(app, body)) ?? null;
 }
 
 function missing(what: string, id: unknown): Effect {
-  return { text: `There is no ${what} ${text(id)} now.`, facts: [] };
+  return {
+    text: `This ${what} no longer exists: someone has removed it, or its id ${text(id)} is wrong.`,
+    facts: [],
+  };
 }
 
 function text(value: unknown): string {

@@ -14,12 +14,16 @@ import {
   forPeople,
   layoutOf,
   spreadArguments,
+  withReviewer,
+  type FormItem,
   type FormLayout,
 } from '../forms/action-fields.ts';
 import { fieldAt, readFields, type Field, type FieldProblem, type Values } from '../forms/form-model.ts';
-import type { ActionRequest, App } from '../state/app.ts';
+import { useApp, type ActionRequest, type App } from '../state/app.ts';
 import { permittedContract } from '../state/permitted-jobs.ts';
+import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { parseExact, renderExact } from '../text/exact-json.ts';
+import { sentences } from '../text/format.ts';
 import { ActionAnswer, TrialWatch } from './action-answer.tsx';
 import { ActionConfirmation } from './action-confirmation.tsx';
 import { ActionForm } from './action-form.tsx';
@@ -27,6 +31,7 @@ import { argsOf, canTry, trialOf } from './dry-run.ts';
 import { firstBody, reportedValues } from './first-values.ts';
 import { optionSource, optionText } from './option-sources.ts';
 import { postAction } from './post-action.ts';
+import { TermImpact } from './term-impact.tsx';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -49,7 +54,15 @@ interface DialogState {
   readonly accepted: Accepted | null;
 }
 
-const IDS = ['term_id', 'task_id', 'record_id', 'winner_record_id', 'id', 'localized_release_id'];
+const IDS: readonly string[] = [
+  'term_id',
+  'task_id',
+  'record_id',
+  'winner_record_id',
+  'expected_trusted_record_ids',
+  'id',
+  'localized_release_id',
+];
 const WAITING: ReadonlySet<DialogState['step']> = new Set(['trying', 'sending']);
 
 export class ActionDialog extends Component<DialogProps, DialogState> {
@@ -131,10 +144,21 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     return layoutOf(this.props.request.action, this.action, this.fields(), this.fixed);
   }
 
+  /** The layout without the ids of an object that the title names: they say nothing to a person, and are sent all the same. */
+  shownLayout(): FormLayout {
+    const { first, more } = this.layout();
+    if (this.props.request.about === undefined) return { first, more };
+    const isShown = (item: FormItem): boolean =>
+      item.kind !== 'field' || !IDS.includes(item.field.name) || !this.fixed.has(item.field.path);
+    return { first: first.filter(isShown), more: more.filter(isShown) };
+  }
+
   read(): ReturnType<typeof readFields> {
     const unchanged = this.props.request.changesOnly === true ? this.before : {};
     const chosen = chosenFields(this.layout(), this.state.values);
-    return readFields(chosen.fields, chosen.values, unchanged);
+    const { body, problems } = readFields(chosen.fields, chosen.values, unchanged);
+    const { app, request } = this.props;
+    return { body: withReviewer(request.action, this.action, body, app.index()?.token.id ?? ''), problems };
   }
 
   switchJson(): void {
@@ -191,10 +215,10 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
     }
   }
 
-  onTrialEnded({ status, result, failure_code: code, failure_reason: reason }: Task): void {
+  onTrialEnded({ status, result, failure_reason: reason }: Task): void {
     if (status === 'succeeded') this.onTried(result ?? {});
     else {
-      const message = `${reason ?? 'The dry run did not succeed.'}${code === null ? '' : ` (${code})`}`;
+      const message = sentences(reason ?? 'The dry run did not succeed.', this.props.app.now());
       this.setState({ step: 'form', failure: null, problems: [{ path: '', message }] });
     }
   }
@@ -245,19 +269,21 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
   }
 
   override render(): JSX.Element {
-    const { onClosed } = this.props;
+    const { onClosed, request } = this.props;
+    const { title, about } = request;
     const { accepted } = this.state;
     const close = (): void => this.dialog.current?.close();
     return (
       <dialog aria-labelledby="action-title" ref={this.dialog} onClose={onClosed}>
         <div class="dialog-head">
           <h2 id="action-title" tabIndex={-1}>
-            {this.props.request.title ?? this.action.title}
+            {title ?? [this.action.title, about].filter(Boolean).join(' ')}
           </h2>
           <Button onClick={close} class="plain">
             Close
           </Button>
         </div>
+        {accepted === null ? <Healed reason={this.props.request.heals} /> : null}
         {accepted === null ? this.renderStep() : <ActionAnswer accepted={accepted} close={close} />}
       </dialog>
     );
@@ -279,7 +305,6 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
           name={request.action}
           action={this.action}
           question={this.question(body)}
-          about={request.about}
           body={body}
           trial={trial}
           onBack={() => this.setState({ step: 'form' })}
@@ -300,10 +325,15 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
           sourceOf: (field) => optionSource(app, request.action, field),
           optionText: (field, option) => optionText(app, field, option),
         }}
-        layout={this.layout()}
+        layout={this.shownLayout()}
+        impact={<TermImpact action={request.action} values={values} about={request.about} />}
         failure={failure}
         json={json}
-        submitLabel={this.action.destructive || this.action.hasDryRun ? 'Continue …' : this.action.title}
+        submitLabel={
+          this.action.destructive || this.action.hasDryRun
+            ? 'Continue …'
+            : (this.props.request.title ?? this.action.title)
+        }
         isBusy={WAITING.has(step)}
         onJson={(text) => this.setState({ json: text })}
         onSwitch={() => this.switchJson()}
@@ -311,6 +341,19 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
       />
     );
   }
+}
+
+/** Says that what an action would end has ended on its own. */
+function Healed({ reason }: { reason: string | undefined }) {
+  const app = useApp();
+  const { value, failure } = verdictState(app);
+  if (reason === undefined || value === null || failure !== null) return null;
+  if (value.health.service.reason === reason) return null;
+  return (
+    <p class="note ok" role="status">
+      {`This has ended meanwhile. ${currentVerdict(app).title}. You need not do it any longer.`}
+    </p>
+  );
 }
 
 const NO_OBJECT: FieldProblem = { path: '', message: 'The body must be a JSON object.' };

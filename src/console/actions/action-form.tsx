@@ -1,10 +1,13 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { ConsoleAction } from '../../contract/console/console-contract.ts';
 import type { ApiFailure } from '../api/api-client.ts';
 import { FieldControl, FormField, helpOf, Problems, type Form } from '../components/field.tsx';
 import { FailureText, Prose } from '../components/text.tsx';
 import { chosenField, type ChoiceItem, type FormItem, type FormLayout } from '../forms/action-fields.ts';
 import type { FieldProblem } from '../forms/form-model.ts';
+import { useApp } from '../state/app.ts';
+import { verdictState } from '../state/verdict.ts';
 
 const FORM_ID = 'action';
 /** A message that lists more fields than this would not help. */
@@ -15,6 +18,8 @@ interface ActionFormProps {
   readonly name: string;
   readonly form: Omit<Form, 'id'>;
   readonly layout: FormLayout;
+  /** What the act would do to others, above its button. */
+  readonly impact: JSX.Element;
   readonly failure: ApiFailure | null;
   /** The whole body as text while it is shown as JSON; otherwise `null`. */
   readonly json: string | null;
@@ -41,13 +46,14 @@ export function ActionForm(props: ActionFormProps): JSX.Element {
         <Prose text={action.summary} />
       </p>
       {failure === null && problems.every(({ path }) => path !== '') ? null : (
-        <FailureAlert failure={failure} problems={problems} />
+        <FailureAlert key={failure?.message} failure={failure} problems={problems} />
       )}
       {json === null ? (
         <Fields {...props} />
       ) : (
         <ActionJson name={name} text={json} problems={problems} onInput={onJson} />
       )}
+      {props.impact}
       <div class="buttons">
         <button type="submit" class={action.destructive ? 'danger' : 'primary'} disabled={isBusy}>
           {isBusy ? 'Sending …' : submitLabel}
@@ -161,6 +167,13 @@ function FailureAlert({
   readonly failure: ApiFailure | null;
   readonly problems: readonly FieldProblem[];
 }) {
+  const app = useApp();
+  const [failedAt] = useState(() => app.localNow());
+  const verdict = verdictState(app);
+  const hasAnswered =
+    verdict.failure === null &&
+    (verdict.loadedAt ?? 0) > failedAt &&
+    verdict.value?.health.daemon.answers === true;
   return (
     <div class="note bad" role="alert" tabIndex={-1}>
       {failure === null ? null : (
@@ -171,8 +184,10 @@ function FailureAlert({
       {failure !== null && isLost(failure) ? (
         <p>
           {/* The service says itself whether the action may have started. */}
-          {failure.isOffline ? 'The action may have started. ' : null}
-          You can send it again; it will run only once.
+          {failure.isOffline && !failure.isSignedOut ? 'The action may have started. ' : null}
+          {hasAnswered
+            ? 'The service answers again. Send it now; it will run only once.'
+            : 'You can send it again; it will run only once.'}
         </p>
       ) : null}
       {problems

@@ -17,6 +17,8 @@ export class ApiFailure extends Error {
   readonly problem: Partial<Problem>;
   /** Seconds that the server asks the client to wait. */
   readonly retryAfter: number | null;
+  /** A proxy that people sign in to has kept the request from the server, so nobody has refused the token. */
+  readonly isSignedOut: boolean;
 
   constructor(
     message: string,
@@ -24,10 +26,12 @@ export class ApiFailure extends Error {
       status = 0,
       problem = {},
       retryAfter = null,
+      isSignedOut = false,
     }: {
       readonly status?: number;
       readonly problem?: Partial<Problem>;
       readonly retryAfter?: number | null;
+      readonly isSignedOut?: boolean;
     } = {},
   ) {
     super(message);
@@ -35,6 +39,7 @@ export class ApiFailure extends Error {
     this.status = status;
     this.problem = problem;
     this.retryAfter = retryAfter;
+    this.isSignedOut = isSignedOut;
   }
 
   get isOffline(): boolean {
@@ -52,6 +57,13 @@ export class ApiFailure extends Error {
     const own = problem.code === 'daemon_rejected' ? (problem.daemon?.status ?? status) : status;
     return this.isOffline || own >= 500 || [408, 425, 429].includes(own) || PASSING.has(code);
   }
+}
+
+function signedOut(): ApiFailure {
+  return new ApiFailure(
+    'A proxy in front of the server wants you to sign in again. Do so in another tab; this page then continues.',
+    { isSignedOut: true },
+  );
 }
 
 /** The failure of a call, also of one that failed before it was sent. */
@@ -103,9 +115,15 @@ export function createApiClient({
     const { status, date, body, retryAfter } = await exchange(fetch, path, { ...init, headers });
     if (date !== null) onDate?.(date);
     if (accept.includes(status) && body !== null) return body;
-    // A late answer to an older token says nothing about the one that the page has now.
-    if (status === 401 && ownToken() === token) onUnauthorized();
-    const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
+    if (status === 401) {
+      if (!isProblem(body)) throw signedOut();
+      // A late answer to an older token says nothing about the one that the page has now. A read asks again; an action is not done
+      // under the token of someone else.
+      const newer = ownToken();
+      if (newer === token) onUnauthorized();
+      else if (newer !== null && init.method === undefined) return await send(path, { accept, ...init });
+    }
+    const problem = isProblem(body) ? body : {};
     const message = problem.detail ?? `The server returned an unexpected answer with status ${status}.`;
     throw new ApiFailure(message, { status, problem, retryAfter });
   };
@@ -147,6 +165,11 @@ export function createApiClient({
   };
 }
 
+/** Whether the server itself has sent this refusal. A proxy in between has other forms, of which `{}` is one. */
+function isProblem(body: unknown): body is Partial<Problem> {
+  return typeof body === 'object' && body !== null && 'code' in body;
+}
+
 /** Whether the request was surely not carried out. An answer of 5xx can come from a proxy in between. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiFailure && error.status >= 400 && error.status < 500;
@@ -167,10 +190,13 @@ async function exchange(fetch: typeof globalThis.fetch, path: string, init: Requ
       ...init,
       signal: init.signal ? AbortSignal.any([init.signal, timeout]) : timeout,
       cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
+      // The cookie of a proxy that people sign in to; Slipway has none.
+      credentials: 'same-origin',
+      redirect: 'manual',
       referrerPolicy: 'no-referrer',
     });
+    // The server redirects no report and no action; the page that a proxy redirects to is for people.
+    if (response.type === 'opaqueredirect') throw signedOut();
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
     return {
       status: response.status,
@@ -179,7 +205,7 @@ async function exchange(fetch: typeof globalThis.fetch, path: string, init: Requ
       body: jsonOf(response.headers.get('content-type') ?? '', await response.text()),
     };
   } catch (cause) {
-    if (init.signal?.aborted) throw cause;
+    if (init.signal?.aborted || cause instanceof ApiFailure) throw cause;
     throw new ApiFailure(
       timeout.aborted ? 'The server did not answer in time.' : 'The server does not answer.',
     );

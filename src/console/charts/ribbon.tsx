@@ -15,7 +15,7 @@ import { useWidth } from './use-width.ts';
 const DAY_MINUTES = 1440;
 /** Narrower columns cannot be seen, pixels. */
 const COLUMN = 2;
-const BAND = 24;
+const BAND = 14;
 const AXIS = 16;
 /** Room of a label of the axis, pixels. */
 const LABEL_WIDTH = 64;
@@ -23,7 +23,7 @@ const LABEL_WIDTH = 64;
 const LABEL_ROOM = 36;
 const TABLE_ROWS = 50;
 /** The height also shows the state, for readers who do not distinguish colours. */
-const HEIGHTS = { idle: 4, ok: 12, info: 8, warn: 18, bad: 24 } as const;
+const HEIGHTS = { idle: 3, ok: 7, info: 5, warn: 10, bad: 14 } as const;
 
 interface RibbonProps<S> {
   readonly label: string;

@@ -6,7 +6,7 @@ import { useApp, type App } from '../state/app.ts';
 import { mayRunOn } from '../state/permitted-jobs.ts';
 import { isActive, isDryRun } from '../state/tasks.ts';
 import { taskAddress } from '../text/addresses.ts';
-import { count, duration, percent, words, textBytes } from '../text/format.ts';
+import { count, duration, percent, sentences, words, textBytes } from '../text/format.ts';
 import { ActionButton } from './controls.tsx';
 import { Badge, type Tone } from './text.tsx';
 
@@ -72,11 +72,9 @@ export function TaskFailure({
 }: {
   readonly task: Task;
 }): JSX.Element | null {
-  return failed === null ? null : (
-    <>
-      <code>{failed}</code> <span>{reason ?? ''}</span>
-    </>
-  );
+  const app = useApp();
+  if (failed === null) return null;
+  return <span title={failed}>{sentences(reason ?? words(failed), app.now())}</span>;
 }
 
 function canCancel(app: App, task: Task): boolean {

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ApiFailure } from '../api/api-client.ts';
 import { useApp, useWholeContract } from '../state/app.ts';
-import { absolute, relative, utc } from '../text/format.ts';
+import { absolute, relative, sentences, utc } from '../text/format.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'idle' | 'unknown';
 
@@ -120,33 +120,21 @@ export function Skeleton(): JSX.Element {
   );
 }
 
-/** A failure with its code, and the words of the daemon about it. */
+/** A failure in sentences: what is wrong, and what to do. Its code is in the tooltip, for those who search for it. */
 export function FailureText({ failure }: { failure: ApiFailure }): JSX.Element {
-  const { runbooks } = useApp().contract;
+  const app = useApp();
+  const { runbooks } = app.contract;
   const contract = useWholeContract();
-  const { code, daemon, documentation } = failure.problem;
-  const meaning = contract?.problems[daemon?.code ?? ''];
+  const { documentation } = failure.problem;
+  const meaning = contract?.problems[failure.code];
   return (
-    <>
-      <strong>{failure.message}</strong>
-      {/* The code of the daemon says more. */}
-      {code === undefined || daemon?.code ? null : (
-        <span class="muted">
-          {' '}
-          <code>{code}</code>
-        </span>
-      )}
-      {daemon?.code ? (
-        <span>
-          {' The daemon says '}
-          <code>{daemon.code}</code>
-          {'. '}
-        </span>
-      ) : null}
+    <span title={failure.code}>
+      <strong>{sentences(failure.message, app.now())}</strong>
       {meaning === undefined ? null : (
-        <span>
+        <>
+          {' '}
           <Prose text={meaning} />
-        </span>
+        </>
       )}
       {/* Only to the runbooks of this server: the text may come from another machine. */}
       {documentation?.startsWith(runbooks) === true ? (
@@ -157,7 +145,7 @@ export function FailureText({ failure }: { failure: ApiFailure }): JSX.Element {
           </a>
         </>
       ) : null}
-    </>
+    </span>
   );
 }
 

@@ -105,7 +105,8 @@ export function layoutOf(
     .map((choice) => ({ ...choice, members: fields.filter(({ name }) => named(choice.fields, name)) }))
     .filter(({ members }) => members.length > 1);
   const items: FormItem[] = [];
-  const shown = new Set<string>();
+  // The token has a name already: see `withReviewer`.
+  const shown = new Set(['reviewer']);
   const order = [...fields].sort((left, right) => rankOf(left, first) - rankOf(right, first));
   for (const field of order) {
     if (shown.has(field.name)) continue;
@@ -125,6 +126,22 @@ export function layoutOf(
       ? named(first, item.field.name)
       : item.fields.some(({ name }) => named(first, name));
   return { first: items.filter(isFirst), more: items.filter((item) => !isFirst(item)) };
+}
+
+const DECIDED = new Set<unknown>(['approved', 'rejected']);
+
+/** The body of an action, with the name of the token as the reviewer where a person decides something. */
+export function withReviewer(
+  name: string,
+  { schema }: ConsoleAction,
+  body: Readonly<Record<string, unknown>>,
+  reviewer: string,
+): Readonly<Record<string, unknown>> {
+  const { reason, review_status: status } = body;
+  const isDecision = name === 'translation-proofread' || reason !== undefined || DECIDED.has(status);
+  return reviewer !== '' && (isDecision || schema.required.includes('reviewer'))
+    ? { ...body, reviewer }
+    : body;
 }
 
 function choiceItem(

@@ -29,8 +29,10 @@ function Day({ history }: { history: AdminIndex['history'] }) {
   const shares = errorShares(history.requests, history.server_errors);
   return (
     <>
-      <Ribbon label="Official" states={states.official} from={from} wording={stateWords} />
-      <Ribbon label="Localized" states={states.localized} from={from} wording={stateWords} />
+      <div class="columns">
+        <Ribbon label="Official" states={states.official} from={from} wording={stateWords} />
+        <Ribbon label="Localized" states={states.localized} from={from} wording={stateWords} />
+      </div>
       <div class="columns">
         <Trend
           label="Bytes served"

@@ -2,13 +2,14 @@ import type { JSX } from 'preact';
 import type { Health, Report } from '../api/wire.ts';
 import { ActionButton } from '../components/controls.tsx';
 import { CopyLine } from '../components/copy-line.tsx';
-import { TaskProgress } from '../components/task-parts.tsx';
+import { TaskProgress, titleOf } from '../components/task-parts.tsx';
 import { Prose, Time } from '../components/text.tsx';
 import { useApp, type App } from '../state/app.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { taskAddress } from '../text/addresses.ts';
-import { counted, absolute, count, duration, withReadersTimes } from '../text/format.ts';
+import { counted, absolute, count, duration, textBytes, withReadersTimes } from '../text/format.ts';
 import { incidentOf, type Incident } from './incident.ts';
+import { Runbook } from './runbook.tsx';
 
 const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '…', info: '…', unknown: '?' } as const;
 
@@ -32,7 +33,8 @@ export function IncidentCard(): JSX.Element | null {
         )}
         {why === '' ? null : <p>{withReadersTimes(why, app.now())}</p>}
         {incident === null ? null : <Files incident={incident} />}
-        {todo === null ? null : (
+        {incident?.storage ? <VolumeUse storage={incident.storage} /> : null}
+        {todo === null || incident?.storage?.reclaimable_bytes === 0 ? null : (
           <p class="todo">
             <strong>What to do: </strong>
             <Prose text={todo} />
@@ -47,7 +49,7 @@ export function IncidentCard(): JSX.Element | null {
         {incident === null ? <NextTry /> : <Remedies incident={incident} />}
         {until === null ? null : (
           <p>
-            {`Files are served until ${absolute(until, app.now())}, for ${duration(until - app.now())}, if the daemon stays away.`}
+            {`Files are served until ${absolute(until, app.now())}, for ${duration(until - app.now())}, unless this is settled before.`}
           </p>
         )}
         {incident === null ? null : <Consequences incident={incident} />}
@@ -90,15 +92,26 @@ function Files({ incident: { files, fileCount } }: { incident: Incident }) {
   );
 }
 
+function VolumeUse({ storage }: { storage: NonNullable<Incident['storage']> }) {
+  return (
+    <p>
+      {`${textBytes(storage.free_bytes)} of ${textBytes(storage.total_bytes)} are free. `}
+      {storage.reclaimable_bytes > 0
+        ? `A cleanup frees ${textBytes(storage.reclaimable_bytes)}.`
+        : `A cleanup frees nothing: ${textBytes(storage.current_bytes)} are served and ${textBytes(storage.retained_bytes)} are kept as settings or pins demand. Enlarge the volume, keep fewer releases, or unpin one.`}
+    </p>
+  );
+}
+
 function Remedies({ incident }: { incident: Incident }) {
-  const { contract } = useApp();
+  const app = useApp();
   const { remedy, task, command, reason } = incident;
   return (
     <>
       {task === null ? null : (
         <div>
           <p>
-            <strong>{`${task.kind} is ${task.status === 'queued' ? 'about to run' : 'running'}. `}</strong>
+            <strong>{`${titleOf(app, task)} is ${task.status === 'queued' ? 'about to run' : 'running'}. `}</strong>
             <a href={taskAddress(task.task_id)}>Watch</a>
           </p>
           <TaskProgress task={task} />
@@ -110,11 +123,14 @@ function Remedies({ incident }: { incident: Incident }) {
             {remedy.text}
           </ActionButton>
         )}
-        <a href={`${contract.runbooks}${reason}.md`} rel="noreferrer">
-          Runbook {reason}
-        </a>
       </div>
-      {command === null ? null : <CopyLine line={command} />}
+      {command === null ? null : (
+        <details>
+          <summary>On the command line</summary>
+          <CopyLine line={command} />
+        </details>
+      )}
+      <Runbook reason={reason} />
     </>
   );
 }

@@ -15,6 +15,8 @@ export interface IncidentFacts {
   readonly tasks: Report<'task.list'> | null;
 }
 
+type Storage = NonNullable<Report<'daemon.doctor'>['storage']>;
+
 interface Remedy {
   readonly text: string;
   readonly request: ActionRequest;
@@ -30,6 +32,8 @@ export interface Incident {
   readonly command: string | null;
   readonly task: Task | null;
   readonly findings: readonly string[];
+  /** The use of the volume, when it is the cause. */
+  readonly storage: Storage | null;
   /** The things that are unknown because of the cause. */
   readonly unknown: readonly string[];
   /** Since when they are, Unix seconds. */
@@ -59,7 +63,8 @@ export function incidentOf(facts: IncidentFacts, checks: ConsoleOutline['checks'
   const channel = service.channels.official.state === 'healthy' ? 'localized' : 'official';
   const release = facts.releases?.[channel] ?? null;
   const { state, reason, next_step: next, caused } = service;
-  const request = next === null || next.action === null ? null : requestOf(next.action, reason, release);
+  const { action, storage } = helpOf(next, facts.doctor);
+  const request = action === null ? null : requestOf(action, reason, release);
   const unknown = caused.filter(({ since }) => since !== null);
   return {
     reason,
@@ -70,9 +75,21 @@ export function incidentOf(facts: IncidentFacts, checks: ConsoleOutline['checks'
     command: request === null ? null : runLine(request.action, stringsOf(request.initial)),
     task: workOn(facts, [request?.action ?? '', ...(WORK_ON[service.channels[channel].state] ?? [])]),
     findings: findingsOf(next, facts.doctor, checks),
+    storage,
     unknown: unknown.map(({ what }) => what),
     unknownSince: unknown[0]?.since ?? null,
   };
+}
+
+/** The action that helps, and the use of a full volume: a cleanup that frees nothing is no help. */
+function helpOf(
+  next: ServiceState['next_step'],
+  doctor: IncidentFacts['doctor'],
+): { readonly action: string | null; readonly storage: Storage | null } {
+  const action = next?.action ?? null;
+  if (action !== 'release-cleanup') return { action, storage: null };
+  const storage = doctor?.storage ?? null;
+  return { action: storage?.reclaimable_bytes === 0 ? null : action, storage };
 }
 
 function findingsOf(
@@ -88,19 +105,20 @@ function findingsOf(
 
 type Release = NonNullable<Report<'release.status'>['official']>;
 
-function requestOf(action: string, reason: string, release: Release | null): ActionRequest {
+function requestOf(action: string, heals: string, release: Release | null): ActionRequest {
   switch (action) {
     case 'repair':
       return release === null
-        ? { action }
-        : { action, initial: { args: `release_id=${release.release_id}` } };
+        ? { action, heals }
+        : { action, heals, initial: { args: `release_id=${release.release_id}` } };
     case 'localized-publish':
       return {
         action,
-        initial: { from_worker: true, ...(ROLLED_BACK.has(reason) ? { args: 'resume=true' } : {}) },
+        heals,
+        initial: { from_worker: true, ...(ROLLED_BACK.has(heals) ? { args: 'resume=true' } : {}) },
       };
     default:
-      return { action };
+      return { action, heals };
   }
 }
 
@@ -113,7 +131,7 @@ function remedyText(
   const freed = doctor?.storage?.reclaimable_bytes ?? 0;
   switch (action) {
     case 'sync':
-      return 'Sync the upstream release';
+      return 'Sync now';
     case 'verify':
       return 'Verify the release';
     case 'repair':

@@ -61,6 +61,13 @@ function Volume({ storage }: { storage: Storage }) {
   );
 }
 
+/** What the pass has found, and what earlier ones found of it that is still there. */
+function foundText({ damage_in_pass: now, damage_found: all }: NonNullable<AdminIndex['scrub']>): string {
+  if (now === undefined) return `${count(all)} damaged since the server started`;
+  const found = now === 0 ? 'nothing damaged so far' : `${count(now)} damaged so far`;
+  return all > now ? `${found}, ${count(all)} since the server started` : found;
+}
+
 /** How far the continuous check of all served files is. */
 export function ScrubPanel(): JSX.Element {
   const app = useApp();
@@ -76,7 +83,7 @@ export function ScrubPanel(): JSX.Element {
           <>
             <div class="progress">
               <progress aria-label="Coverage of this pass" max={1} value={scrub.share} />
-              <p>{`${percent(scrub.share)} of pass ${count(scrub.pass)} · ${count(scrub.damage_found)} damaged since the server started`}</p>
+              <p>{`${percent(scrub.share)} of pass ${count(scrub.pass)} · ${foundText(scrub)}`}</p>
             </div>
             <p class="muted">
               {scrub.completed_at === null ? (

@@ -11,7 +11,7 @@ import { readReport } from '../state/read-report.ts';
 import { BUSY_MS, isActive } from '../state/tasks.ts';
 import { currentVerdict } from '../state/verdict.ts';
 import { taskAddress } from '../text/addresses.ts';
-import { duration, words, textBytes } from '../text/format.ts';
+import { duration, sentences, words, textBytes } from '../text/format.ts';
 import { mainPhase, samplesOf, speedText, type TaskStatus } from './task-steps.ts';
 
 type ReleaseStatus = Report<'release.status'>;
@@ -53,9 +53,7 @@ export function SyncPanel(): JSX.Element {
   const status = app.pool.state<TaskStatus | null>(KEY).value;
   // Where a sync is the remedy, the incident has its button.
   const isRemedy = currentVerdict(app).action === 'sync';
-  const tools = isRemedy ? null : (
-    <ActionButton request={{ action: 'sync' }}>Sync the upstream release</ActionButton>
-  );
+  const tools = isRemedy ? null : <ActionButton request={{ action: 'sync' }}>Sync now</ActionButton>;
   return (
     <Panel title="Sync" feed={feed} tools={tools} report="release.status">
       {(releases) => (
@@ -85,6 +83,7 @@ function RunningSync({ status: { task } }: { status: TaskStatus }) {
 }
 
 function LastSync({ sync, status }: { sync: Sync; status: TaskStatus | null }) {
+  const app = useApp();
   const { last, consecutive_failures: failures } = sync;
   if (last === null) return <p>No sync has ended yet.</p>;
   const word = words(last.result ?? last.status);
@@ -98,11 +97,7 @@ function LastSync({ sync, status }: { sync: Sync; status: TaskStatus | null }) {
         <Time at={last.finished_at} />
         {took === null ? null : <span class="muted">{` ${took}`}</span>}
       </p>
-      {last.message === null ? null : (
-        <p>
-          {last.message} {last.code === null ? null : <code>{last.code}</code>}
-        </p>
-      )}
+      {last.message === null ? null : <p title={last.code ?? ''}>{sentences(last.message, app.now())}</p>}
     </>
   );
 }

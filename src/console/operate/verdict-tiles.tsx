@@ -10,7 +10,8 @@ import { absolute, count, duration, words, textBytes } from '../text/format.ts';
 
 type ReleaseStatus = Report<'release.status'>;
 type CurrentRelease = NonNullable<ReleaseStatus['official']>;
-const LATE_SHARE = 0.1;
+/** A renewal is due with half of the time left; with less than these it has failed several times. */
+const LATE = { share: 0.25, urgentShare: 0.1 };
 
 /** The state in figures: each channel, the attestation, and the free space. */
 export function VerdictTiles(): JSX.Element {
@@ -134,7 +135,7 @@ function AttestationTile() {
   const now = app.now();
   const share = shareLeft(from, to, now);
   const left = duration(Math.max(0, to - now));
-  const tone = share === 0 ? 'bad' : share < LATE_SHARE ? 'warn' : 'ok';
+  const tone = share < LATE.urgentShare ? 'bad' : share < LATE.share ? 'warn' : 'ok';
   return (
     <Tile title="Attestation">
       <div class="beside">

@@ -48,9 +48,28 @@ function Pair({ rows, status }: { rows: readonly ReleaseRow[]; status: ReleaseSt
             : 'Choose two releases.'}
         </p>
       ) : (
-        <Difference left={first} right={second} status={status} />
+        <>
+          <TextDifference left={first} right={second} />
+          <Difference left={first} right={second} status={status} />
+        </>
       )}
     </>
+  );
+}
+
+/** The files below say nothing about lines; another page does. */
+function TextDifference({ left, right }: { left: ReleaseRow; right: ReleaseRow }) {
+  if (left.channel !== right.channel) return null;
+  return left.channel === 'localized' ? (
+    <p>
+      <a href="#/publish">Which lines readers see change</a>: a dry run of a publication, or the preview of a
+      rollback, shows them.
+    </p>
+  ) : (
+    <p>
+      <a href="#/translate?unit_state=stale">Translated lines whose source has changed</a> in the current
+      release.
+    </p>
   );
 }
 

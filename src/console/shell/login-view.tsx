@@ -47,7 +47,7 @@ export function LoginView({
       <img src="icon.svg" alt="" width={56} height={56} />
       <h1>Slipway</h1>
       <p>
-        Enter an admin token of this server. <code>make run</code> prints which file has it; otherwise, its
+        Enter an access token of this server. <code>make run</code> prints which file has it; otherwise, its
         operator gives you one.
       </p>
       <form
@@ -58,7 +58,7 @@ export function LoginView({
         noValidate
       >
         <div class="field">
-          <label for="token">Admin token</label>
+          <label for="token">Access token</label>
           <input
             id="token"
             type="password"

@@ -19,6 +19,8 @@ export interface PaletteEntry {
   readonly id: string;
   readonly kind: string;
   readonly text: string;
+  /** Where it is, for what its text alone does not say. */
+  readonly detail?: string;
   readonly open: () => void;
 }
 
@@ -95,31 +97,29 @@ export async function loadEntries(app: App, signal: AbortSignal): Promise<readon
   return lists.flat();
 }
 
-export interface FoundUnits {
-  readonly entries: readonly PaletteEntry[];
-  readonly isTruncated: boolean;
-}
-
-const CONCORDANCE = JSON.stringify({ mode: 'concordance' });
-const FIELD_PATH = /^\S*[/.#[=]\S*$/;
 const TASK_ID = /^tt_\w+$/;
+const UNIT_ID = /^tu1_\w+$/;
+/** Search answers that the palette reads at most; the Search page reads on. */
+const MAX_ANSWERS = 5;
 
 /**
- * Units by what the reports can find: a part of the path of their file, their field path, and a part of their source or target as
- * far as the Translation Memory has it. No report finds a unit by its id; a translation task is found by its id.
+ * Units by a part of their source or translation, by a part of the path of their file, and by their id; a translation task by its
+ * id. The last entry leads to all that the text finds.
  */
-export async function findUnits(app: App, text: string, signal: AbortSignal): Promise<FoundUnits> {
-  const query = { source_text: text, source_context: CONCORDANCE, limit: String(MAX_UNITS) };
-  const memory = readOrNull(app, 'translation.memory.query', query, signal);
+export async function findUnits(
+  app: App,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly PaletteEntry[]> {
   const found = await Promise.all([
     TASK_ID.test(text) ? findTask(app, text, signal) : [],
-    memory.then((answer) => (answer?.matches ?? []).map(({ record }) => recordEntry(app, record))),
-    FIELD_PATH.test(text) ? findListed(app, { field_path: text }, signal) : [],
+    UNIT_ID.test(text) ? findListed(app, { unit_id: text }, signal) : findListed(app, { text }, signal),
     // The characters of a glob would ask for something else.
     findListed(app, { path_pattern: `**/*${text.replaceAll(/[*?[\]{}\\]/g, '?')}*` }, signal),
   ]);
   const entries = [...new Map(found.flat().map((entry) => [entry.id, entry])).values()].slice(0, MAX_UNITS);
-  return { entries, isTruncated: (await memory)?.truncated === true };
+  const address = `#/search?${new URLSearchParams({ text }).toString()}`;
+  return [...entries, entryOf(app, `search:${text}`, 'Search', `All texts with “${text}”`, address)];
 }
 
 async function findTask(app: App, id: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
@@ -129,39 +129,38 @@ async function findTask(app: App, id: string, signal: AbortSignal): Promise<read
   );
 }
 
-/** A record of the Translation Memory; one that was imported leads to the memory, because it has no unit. */
-function recordEntry(
-  app: App,
-  {
-    source_text: source,
-    target_text: target,
-    provenance: { task_id: task, unit_id: unit },
-  }: Report<'translation.memory.query'>['matches'][number]['record'],
-): PaletteEntry {
-  const texts = `${beginningOf(source)} → ${beginningOf(target)}`;
-  return task === null || unit === null
-    ? entryOf(
-        app,
-        `memory:${source}`,
-        'Memory',
-        texts,
-        `#/memory?${new URLSearchParams({ text: source }).toString()}`,
-      )
-    : entryOf(app, `unit:${unit}`, 'Unit', texts, editorAddress(task, { unit }));
-}
-
 async function findListed(
   app: App,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<readonly PaletteEntry[]> {
-  const answer = await readOrNull(app, 'parse.text_units', { ...query, limit: String(MAX_UNITS) }, signal);
-  return (answer?.items ?? []).flatMap(({ unit_id: unit, destination, source_text: source, translation }) => {
-    const task = translation?.task_id ?? null;
-    if (task === null) return [];
-    const address = editorAddress(task, { unit });
-    return [entryOf(app, `unit:${unit}`, 'Unit', `${beginningOf(source)} – ${destination}`, address)];
-  });
+  const entries: PaletteEntry[] = [];
+  let offset: number | null = 0;
+  for (let asked = 0; asked < MAX_ANSWERS && offset !== null && entries.length < MAX_UNITS; asked += 1) {
+    const page: Record<string, string> = { ...query, offset: String(offset), limit: String(MAX_UNITS) };
+    const answer: Report<'parse.text_units'> | null = await readOrNull(app, 'parse.text_units', page, signal);
+    entries.push(...(answer?.items ?? []).flatMap((unit) => unitEntry(app, unit) ?? []));
+    offset = answer?.next_offset ?? null;
+  }
+  return entries;
+}
+
+function unitEntry(
+  app: App,
+  {
+    unit_id: unit,
+    destination,
+    speaker,
+    source_text: source,
+    translation,
+  }: Report<'parse.text_units'>['items'][number],
+): PaletteEntry | null {
+  const task = translation?.task_id ?? null;
+  if (task === null) return null;
+  const target = translation?.target_text ?? '';
+  const text = target === '' ? beginningOf(source) : `${beginningOf(source)} → ${beginningOf(target)}`;
+  const detail = [translation?.state, speaker, destination].filter(Boolean).join(' · ');
+  return { ...entryOf(app, `unit:${unit}`, 'Unit', text, editorAddress(task, { unit })), detail };
 }
 
 function beginningOf(text: string): string {

@@ -2,28 +2,19 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useApp } from '../state/app.ts';
 import type { RecentEntries } from './page.ts';
-import {
-  findUnits,
-  fixedEntries,
-  loadEntries,
-  matchEntries,
-  type FoundUnits,
-  type PaletteEntry,
-} from './palette-entries.ts';
+import { findUnits, fixedEntries, loadEntries, matchEntries, type PaletteEntry } from './palette-entries.ts';
 
 /** Pause in typing after which units are searched, milliseconds. */
 const SEARCH_AFTER_MS = 250;
 /** Fewer characters would match too many units. */
 const LEAST_CHARACTERS = 2;
 
-const NO_UNITS: FoundUnits = { entries: [], isTruncated: false };
-
 /** Finds pages, actions, releases, tasks and units by a few characters, and opens one. */
 export function Palette({ recent, onClosed }: { recent: RecentEntries; onClosed: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
-  const { found, isLoading, isTruncated } = useFound(text, recent);
+  const { found, isLoading } = useFound(text, recent);
   const current = Math.min(active, found.length - 1);
   const close = (): void => dialog.current?.close();
   useEffect(() => dialog.current?.showModal(), []);
@@ -77,16 +68,16 @@ export function Palette({ recent, onClosed }: { recent: RecentEntries; onClosed:
             onClick={() => open(entry)}
           >
             <span class="kind">{entry.kind}</span> <span>{entry.text}</span>
+            {entry.detail === undefined ? null : <bdi class="muted">{entry.detail}</bdi>}
           </li>
         ))}
       </ul>
       <p class="empty" role="status">
         {isLoading ? 'Searching …' : found.length === 0 ? 'No results.' : ''}
-        {isTruncated ? ' Type three or more characters to search all texts of the Translation Memory.' : ''}
       </p>
       <p class="palette-note muted">
-        Units are found by a part of their file’s path, by their field path, and by a part of a text that the
-        Translation Memory has.
+        Units are found by a part of their source or translation, by their id, and by a part of their file’s
+        path.
       </p>
     </dialog>
   );
@@ -96,11 +87,11 @@ export function Palette({ recent, onClosed }: { recent: RecentEntries; onClosed:
 function useFound(
   text: string,
   recent: RecentEntries,
-): { readonly found: readonly PaletteEntry[]; readonly isLoading: boolean; readonly isTruncated: boolean } {
+): { readonly found: readonly PaletteEntry[]; readonly isLoading: boolean } {
   const app = useApp();
   const [loaded, setLoaded] = useState<readonly PaletteEntry[] | null>(null);
   /** `null` while the server searches. */
-  const [units, setUnits] = useState<FoundUnits | null>(NO_UNITS);
+  const [units, setUnits] = useState<readonly PaletteEntry[] | null>([]);
   useEffect(() => {
     const leaving = new AbortController();
     void loadEntries(app, leaving.signal).then((entries) => {
@@ -111,7 +102,7 @@ function useFound(
   useEffect(() => {
     const name = text.trim();
     if (name.length < LEAST_CHARACTERS) {
-      setUnits(NO_UNITS);
+      setUnits([]);
       return undefined;
     }
     setUnits(null);
@@ -127,11 +118,8 @@ function useFound(
     };
   }, [text]);
   const found = useMemo(
-    () => [
-      ...matchEntries(recent.list, [...fixedEntries(app), ...(loaded ?? [])], text),
-      ...(units?.entries ?? []),
-    ],
+    () => [...matchEntries(recent.list, [...fixedEntries(app), ...(loaded ?? [])], text), ...(units ?? [])],
     [text, loaded, units],
   );
-  return { found, isLoading: loaded === null || units === null, isTruncated: units?.isTruncated === true };
+  return { found, isLoading: loaded === null || units === null };
 }

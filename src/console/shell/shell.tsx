@@ -1,7 +1,7 @@
 import { type ComponentChildren, type JSX, Component } from 'preact';
 import { useRef, useEffect, useState } from 'preact/hooks';
 import { Button } from '../components/controls.tsx';
-import { Empty } from '../components/text.tsx';
+import { Loading } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { verdictState } from '../state/verdict.ts';
 import type { Page } from './page.ts';
@@ -41,7 +41,7 @@ export function Shell({ page, children }: { page: Page; children: ComponentChild
 
 function Body({ page: { view, answers } }: { page: Page }) {
   const shown = view.value;
-  if (shown === null) return <Empty>Loading …</Empty>;
+  if (shown === null) return <Loading />;
   if (typeof shown === 'string') {
     return (
       <div class="note bad" role="alert">
@@ -165,14 +165,16 @@ function PageKeysDialog({ onClosed }: { onClosed: () => void }) {
         </Button>
       </div>
       <dl>
-        {app.keyboard.keys.value.map(({ keys, text }) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{app.keyboard.nameOf(keys)}</kbd>
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
+        {app.keyboard.keys.value
+          .filter(({ text }) => text !== undefined)
+          .map(({ keys, text }) => (
+            <div key={keys}>
+              <dt>
+                <kbd>{app.keyboard.nameOf(keys)}</kbd>
+              </dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
       </dl>
     </dialog>
   );

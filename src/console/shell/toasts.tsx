@@ -4,6 +4,8 @@ import { Button } from '../components/controls.tsx';
 
 /** How long a toast is shown, milliseconds. */
 const SHOWN_MS = 6000;
+/** The same where it can take the act back: a person must have seen the result of it first. */
+const UNDO_SHOWN_MS = 60_000;
 /** More would cover the page. */
 const MAX_SHOWN = 3;
 
@@ -28,7 +30,7 @@ export class Toasts {
     const others = this.shown.peek().filter((toast) => toast.text !== text);
     this.shown.value = [...others, { id, text, tone, undo }].slice(-MAX_SHOWN);
     // A refusal stays until the person has closed it.
-    if (tone === 'ok') setTimeout(() => this.close(id), SHOWN_MS);
+    if (tone === 'ok') setTimeout(() => this.close(id), undo === undefined ? SHOWN_MS : UNDO_SHOWN_MS);
   }
 }
 

@@ -85,7 +85,7 @@ function Segment({ name, channel }: { name: string; channel: ChannelWords }) {
       <span class="word">{word}</span>
       {release === null ? null : (
         <code class="release" title={release}>
-          {release}
+          <bdi>{release}</bdi>
         </code>
       )}
       {name === 'official' && tone === 'ok' ? <Renewal /> : null}
@@ -97,7 +97,7 @@ function Renewal() {
   const app = useApp();
   const expiresAt = verdictState(app).value?.health.attestation?.expires_at;
   if (expiresAt === undefined) return null;
-  return <span class="muted">{`attestation valid for ${duration(expiresAt - app.now())}`}</span>;
+  return <span class="muted">{`attested for ${duration(expiresAt - app.now())}`}</span>;
 }
 
 const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);

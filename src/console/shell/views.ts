@@ -49,71 +49,32 @@ const NO_SUCH_PAGE = page(
   INNER,
 );
 
+// The pages of a section are one script: it is smaller than a script for each, whose common parts would be scripts again.
+const operateViews = async () => await import('../operate/operate-views.ts');
+const releasesViews = async () => await import('../releases/releases-views.ts');
+const translateViews = async () => await import('../translate/translate-views.ts');
+
 export const VIEWS: readonly ViewEntry[] = [
   OVERVIEW,
-  page('tasks', 'Tasks', 'operate', async () => (await import('../operate/tasks-view.tsx')).tasksView),
-  page(
-    'schedules',
-    'Schedules',
-    'operate',
-    async () => (await import('../operate/schedules-view.tsx')).schedulesView,
-  ),
-  page(
-    'diagnostics',
-    'Diagnostics',
-    'operate',
-    async () => (await import('../operate/diagnostics-view.tsx')).diagnosticsView,
-  ),
-  page(
-    'releases',
-    'Releases',
-    'releases',
-    async () => (await import('../releases/releases-view.tsx')).releasesView,
-  ),
-  page(
-    'compare',
-    'Compare releases',
-    'releases',
-    async () => (await import('../releases/compare-view.tsx')).compareView,
-    INNER,
-  ),
-  page(
-    'translate',
-    'Queue',
-    'translate',
-    async () => (await import('../translate/queue-view.tsx')).queueView,
-  ),
+  page('tasks', 'Tasks', 'operate', async () => (await operateViews()).tasksView),
+  page('schedules', 'Schedules', 'operate', async () => (await operateViews()).schedulesView),
+  page('diagnostics', 'Diagnostics', 'operate', async () => (await operateViews()).diagnosticsView),
+  page('releases', 'Releases', 'releases', async () => (await releasesViews()).releasesView),
+  page('compare', 'Compare releases', 'releases', async () => (await releasesViews()).compareView, INNER),
+  page('translate', 'Queue', 'translate', async () => (await translateViews()).queueView),
   page(
     'translate-task',
     'Translate a task',
     'translate',
-    async () => (await import('../translate/editor/editor-view.tsx')).editorView,
+    async () => (await translateViews()).editorView,
     INNER,
   ),
-  page(
-    'review',
-    'Review',
-    'translate',
-    async () => (await import('../translate/review/review-view.tsx')).reviewView,
-  ),
-  page(
-    'glossary',
-    'Glossary',
-    'translate',
-    async () => (await import('../translate/glossary-view.tsx')).glossaryView,
-  ),
-  page(
-    'memory',
-    'Memory',
-    'translate',
-    async () => (await import('../translate/memory-view.tsx')).memoryView,
-  ),
-  page(
-    'publish',
-    'Publish',
-    'translate',
-    async () => (await import('../translate/publish/publish-view.tsx')).publishView,
-  ),
+  page('review', 'Review', 'translate', async () => (await translateViews()).reviewView),
+  page('search', 'Search', 'translate', async () => (await translateViews()).searchView),
+  page('glossary', 'Glossary', 'translate', async () => (await translateViews()).glossaryView),
+  page('memory', 'Memory', 'translate', async () => (await translateViews()).memoryView),
+  page('machine', 'Machine translation', 'translate', async () => (await translateViews()).machineView),
+  page('publish', 'Publish', 'translate', async () => (await translateViews()).publishView),
   page(
     'settings',
     'Settings',

@@ -25,6 +25,8 @@ export interface ActionRequest {
   readonly fixed?: Values;
   readonly initial?: Values;
   readonly changesOnly?: boolean;
+  /** The reason of the state that it ends: when the service has another one, nobody needs it any longer. */
+  readonly heals?: string;
 }
 
 /**
@@ -74,7 +76,7 @@ export const AppContext = createContext<App | null>(null);
 /** The state and functions of the page, in a component of it. */
 export function useApp(): App {
   const app = useContext(AppContext);
-  if (app === null) throw new Error('A component of the console is drawn outside of the page.');
+  if (app === null) throw new Error('A component is outside of the page.');
   return app;
 }
 

@@ -8,7 +8,8 @@ export interface PageKey {
    * The command key of a Mac counts as Control.
    */
   readonly keys: string;
-  readonly text: string;
+  /** For the list of keys; a key that another one's text explains has none. */
+  readonly text?: string;
   readonly run: () => void;
   /** Whether it also works where a person fills in a form, whose keys are its own otherwise. */
   readonly worksInForms?: boolean;

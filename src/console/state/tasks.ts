@@ -20,6 +20,17 @@ export function isDryRun({ args, result }: Task): boolean {
   );
 }
 
+/** The task that succeeded after this one had failed at the same; a repair also ends what a verification has found. */
+export function laterSuccess(failed: Task, tasks: readonly Task[]): Task | null {
+  const kinds = failed.kind === 'verify' ? ['verify', 'repair'] : [failed.kind];
+  return (
+    tasks.find(
+      ({ kind, status, started_at: at }) =>
+        status === 'succeeded' && kinds.includes(kind) && (at ?? 0) >= (failed.finished_at ?? Infinity),
+    ) ?? null
+  );
+}
+
 /** The list of tasks. */
 export function taskListFeed(app: App): FeedRequest {
   return reportFeed(app, 'task.list', {

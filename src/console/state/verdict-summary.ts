@@ -1,5 +1,6 @@
 /** Puts the state of the service into words; pure. The server decides the state. */
 
+import { WITH_RESUME } from '../../domain/service-state/resume-argument.ts';
 import type { ApiFailure } from '../api/api-client.ts';
 import type { Health, Readiness } from '../api/wire.ts';
 import { stateWords, type ServiceState, type StateWords } from './service-states.ts';
@@ -25,29 +26,41 @@ export interface VerdictSummary {
   readonly until: number | null;
 }
 
+/** With less time left, a warning is an emergency: nobody finds and settles a cause faster, seconds. */
+export const URGENT_SECONDS = 120;
+
 /**
  * Puts the state, as the server decides it, into words.
  *
  * @param verdict the last one received
  * @param failure of the last request
+ * @param now Unix seconds
  */
-export function summarizeVerdict(verdict: Verdict | null, failure: ApiFailure | null): VerdictSummary {
+export function summarizeVerdict(
+  verdict: Verdict | null,
+  failure: ApiFailure | null,
+  now: number,
+): VerdictSummary {
   if (verdict === null || failure !== null) return unknown(verdict, failure);
   const { readiness, health } = verdict;
   const { service } = health;
   const { state, reason, message, since, next_step: next, caused } = service;
-  const isEnding = !health.daemon.answers || (reason !== null && ENDING.has(reason));
   const open = caused.filter((each) => each.since !== null);
+  const until = endOf(verdict);
+  const isUrgent = until !== null && until - now <= URGENT_SECONDS;
   return {
-    tone: stateWords(state).tone,
-    title: titleOf(service, readiness),
+    tone: isUrgent ? 'bad' : stateWords(state).tone,
+    title: isUrgent
+      ? `Release ${readiness.release_id ?? ''} is served only until its attestation ends`
+      : titleOf(service, readiness),
     why: `${capitalized(message)}${reason === null ? '' : ` (${reason})`}.`,
-    todo: next?.text ?? null,
+    // Its button and the page Publish do this.
+    todo: next?.text.replace(WITH_RESUME, '') ?? null,
     action: next?.action ?? null,
     unknown: open.length === 0 ? null : open.map(({ what }) => what).join(', '),
     unknownSince: open[0]?.since ?? null,
     since,
-    until: isEnding && readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null,
+    until,
   };
 }
 
@@ -59,6 +72,12 @@ const ENDING: ReadonlySet<string> = new Set([
   'DatabaseDamaged',
   'CrashLoop',
 ]);
+
+/** Until when files are served while the cause lasts, Unix seconds; `null` while the attestation is renewed. */
+function endOf({ readiness, health: { daemon, service } }: Verdict): number | null {
+  const isEnding = !daemon.answers || (service.reason !== null && ENDING.has(service.reason));
+  return isEnding && readiness.distributable ? (readiness.attestation?.expires_at ?? null) : null;
+}
 
 const WITHHELD: ReadonlySet<ServiceState['state']> = new Set(['stale', 'damaged', 'expired', 'untrusted']);
 
@@ -92,15 +111,22 @@ function unknown(verdict: Verdict | null, failure: ApiFailure | null): VerdictSu
   return {
     ...NOTHING,
     tone: 'unknown',
-    title: failure.isOffline ? 'The server does not answer' : 'The verdict cannot be read',
+    title: unreadTitle(failure),
     why: [
       failure.isOffline ? '' : failure.message,
       verdict === null ? '' : `At its last answer it ${before}.`,
     ]
       .join(' ')
       .trim(),
-    todo: 'Check that the server runs and that this browser reaches it. The page retries automatically.',
+    todo: failure.isSignedOut
+      ? failure.message
+      : 'Check that the server runs and that this browser reaches it. The page retries automatically.',
   };
+}
+
+function unreadTitle({ isOffline, isSignedOut }: ApiFailure): string {
+  if (isSignedOut) return 'You are signed out';
+  return isOffline ? 'The server does not answer' : 'The verdict cannot be read';
 }
 
 const NOTHING = { todo: null, action: null, unknown: null, unknownSince: null, since: null, until: null };

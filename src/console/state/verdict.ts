@@ -31,5 +31,5 @@ export function verdictState(app: App): FeedState<Verdict> {
 /** The last answers in words. */
 export function currentVerdict(app: App): VerdictSummary {
   const { value, failure } = verdictState(app);
-  return summarizeVerdict(value, failure);
+  return summarizeVerdict(value, failure, app.now());
 }

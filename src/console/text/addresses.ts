@@ -19,6 +19,11 @@ export function termAddress(id: string, source: string): string {
   return `#/glossary/${encodeURIComponent(id)}?${new URLSearchParams({ source }).toString()}`;
 }
 
+/** The estimate of a run for one translation task, which shows its prompt. */
+export function machineAddress(taskId: string): string {
+  return `#/machine?task=${encodeURIComponent(taskId)}`;
+}
+
 /**
  * The editor of a translation task.
  *

@@ -71,6 +71,17 @@ export function withReadersTimes(message: string, now: number): string {
   return message.replaceAll(INSTANT, (instant) => absolute(Date.parse(instant) / 1000, now));
 }
 
+/**
+ * A message of the server as sentences for a reader: it begins with a capital letter, ends with a stop, and has the reader's times.
+ *
+ * @param now Unix seconds
+ */
+export function sentences(message: string, now: number): string {
+  const text = withReadersTimes(message, now).trim();
+  const begun = /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return begun === '' || /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}
+
 /** A count with separated thousands. */
 export function count(value: number | bigint): string {
   return COUNT.format(value);

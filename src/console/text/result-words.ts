@@ -1,5 +1,6 @@
 /** The members of a result in words; pure. */
 
+import { isRecord } from '../../domain/is-record.ts';
 import { countNoun } from '../../domain/count-noun.ts';
 import { namedRelease } from '../../domain/release/named-release.ts';
 import { absolute, count, duration, percent, words, textBytes } from './format.ts';
@@ -13,14 +14,19 @@ export function readableMembers(result: object): ReadonlyArray<readonly [name: s
 
 /** A glance at a result: its release, the members that are true, and the numbers that are not zero. */
 export function resultBrief(result: Readonly<Record<string, unknown>>, now: number, most: number): string {
-  const members = readableMembers(result).flatMap(([name, value]) => {
-    if (value === true) return [words(name).toLowerCase()];
-    if (typeof value !== 'number' || value === 0) return [];
-    const noun = countNoun(name.replace('entry_count', 'entries'), value);
-    const text = numberText(name, value, now);
-    return [noun === null ? `${memberLabel(name).toLowerCase()} ${text}` : `${text} ${noun}`];
-  });
+  const members = readableMembers(result).flatMap(([name, value]) =>
+    // An import counts its outcomes in a member of its own.
+    isRecord(value) ? Object.entries(value).flatMap((each) => brief(each, now)) : brief([name, value], now),
+  );
   return [namedRelease(result) ?? [], members.slice(0, most)].flat().join(' · ');
+}
+
+function brief([name, value]: readonly [string, unknown], now: number): readonly string[] {
+  if (value === true) return [words(name).toLowerCase()];
+  if (typeof value !== 'number' || value === 0) return [];
+  const noun = countNoun(name.replace('entry_count', 'entries'), value);
+  const text = numberText(name, value, now);
+  return [noun === null ? `${memberLabel(name).toLowerCase()} ${text}` : `${text} ${noun}`];
 }
 
 /** A number with its unit. @param now Unix seconds */

@@ -1,8 +1,8 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { LEFT_OUT_BLOCKERS, unitsOfState } from '../../domain/translation/left-out-blockers.ts';
 import type { Report } from '../api/wire.ts';
 import { Panel } from '../components/panel.tsx';
-import { Time, Badge, Empty, Prose } from '../components/text.tsx';
+import { Badge, Empty, Prose } from '../components/text.tsx';
 import { useApp } from '../state/app.ts';
 import { count, words, counted } from '../text/format.ts';
 import { UnitLink } from './unit-link.tsx';
@@ -22,63 +22,55 @@ export function BlockersPanel(): JSX.Element {
       {({ publish_blockers: blockers, coverage }) => (
         <>
           <BlockerList blockers={blockers} byState={coverage.by_state} />
-          {work === null ? null : <UnitLists work={work} />}
+          {work === null ? null : (
+            <BlockedUnits
+              work={work}
+              blocking={blockers.find(({ code }) => code === 'qa_blocked')?.count ?? 0}
+            />
+          )}
         </>
       )}
     </Panel>
   );
 }
 
-function UnitLists({ work }: { work: Work }) {
-  const { blocked, blocked_total: blockedTotal, held, held_total: heldTotal } = work;
+/** @param props `blocking`: blocked units that prevent a publication */
+function BlockedUnits({
+  work: { blocked, blocked_total: total },
+  blocking,
+}: {
+  work: Work;
+  blocking: number;
+}) {
+  if (total === 0) return null;
   return (
     <>
-      <UnitList title="Blocked units" total={blockedTotal} href="#/translate?unit_state=blocked">
+      <h3>{`Blocked units (${count(total)})`}</h3>
+      <p class="muted">{blockedNote(total, blocking)}</p>
+      <ul class="rows">
         {blocked.slice(0, SHOWN).map((unit) => (
           <li key={unit.unit_id}>
             <UnitLink unit={unit} /> {unit.codes.map(words).join(', ')}
           </li>
         ))}
-      </UnitList>
-      <UnitList title="Units on hold" total={heldTotal} href="#/review">
-        {held.slice(0, SHOWN).map((unit) => (
-          <li key={unit.unit_id}>
-            <UnitLink unit={unit} mode="review" />{' '}
-            {[unit.reviewer, unit.reason].map((text) => text && `${text}, `)}
-            <Time at={unit.since} />
-          </li>
-        ))}
-      </UnitList>
-    </>
-  );
-}
-
-function UnitList({
-  title,
-  total,
-  href,
-  children,
-}: {
-  readonly title: string;
-  readonly total: number;
-  readonly href: string;
-  readonly children: ComponentChildren;
-}) {
-  if (total === 0) return null;
-  return (
-    <>
-      <h3>{`${title} (${count(total)})`}</h3>
-      <ul class="rows">
-        {children}
         {total > SHOWN ? (
           <li class="muted">
             {`and ${count(total - SHOWN)} more. `}
-            <a href={href}>Show them</a>
+            <a href="#/translate?unit_state=blocked">Show them</a>
           </li>
         ) : null}
       </ul>
     </>
   );
+}
+
+function blockedNote(all: number, blocking: number): string {
+  if (blocking >= all) return `${all === 1 ? 'It prevents' : 'They prevent'} a publication.`;
+  const others =
+    'keep their official text: they are on hold, not submitted yet, or in files or tasks that are not published.';
+  return blocking === 0
+    ? `None of them prevents a publication. They ${others}`
+    : `${count(blocking)} of them ${blocking === 1 ? 'prevents' : 'prevent'} a publication. The others ${others}`;
 }
 
 type Blocker = Report<'translation.status'>['publish_blockers'][number];

@@ -93,16 +93,16 @@ function Duplicates({ term, duplicates }: { term: Term; duplicates: readonly Ter
               {duplicate.recommended_translation}
             </a>{' '}
             <Badge tone={TERM_TONES[duplicate.review_status]}>{words(duplicate.review_status)}</Badge>{' '}
-            <code>{duplicate.term_id}</code>
+            <span class="muted">{duplicate.category}</span>
             <span class="tools">
               <ActionButton
                 request={{
                   action: 'translation-glossary-update',
-                  title: `Merge ${duplicate.term_id} into ${term.source_term}`,
+                  title: `Merge “${duplicate.recommended_translation}” into “${term.recommended_translation}”`,
                   fixed: { term_id: term.term_id },
                   body: mergedBody(term, duplicate),
                 }}
-                about={duplicate.term_id}
+                about={duplicate.recommended_translation}
               >
                 Take its translations
               </ActionButton>

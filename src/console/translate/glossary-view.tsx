@@ -11,7 +11,6 @@ import type { View } from '../state/view.ts';
 import { termAddress } from '../text/addresses.ts';
 import { counted, count, words } from '../text/format.ts';
 import { ExchangeHelp } from './exchange-help.tsx';
-import { GlossaryCheck } from './glossary-check.tsx';
 import { ImportPanel } from './glossary-import/import-panel.tsx';
 import { GlossaryTerm } from './glossary-term.tsx';
 import { TERM_TONES, TermActions, duplicatesOf, type Term } from './term-parts.tsx';
@@ -71,7 +70,6 @@ function Glossary() {
     <>
       <Summary />
       <Terms />
-      <GlossaryCheck />
       <ExchangeHelp kind="glossary">
         <LocalImport />
       </ExchangeHelp>

@@ -9,7 +9,8 @@ import { reportFeed, reportState } from '../state/read-report.ts';
 import type { View } from '../state/view.ts';
 import { counted, count, words } from '../text/format.ts';
 import { ExchangeHelp } from './exchange-help.tsx';
-import { MATCH_WORDS, mergeMatches, type MergedMatch } from './merge-matches.ts';
+import { MATCH_WORDS, madeBy, mergeMatches, type MergedMatch } from './merge-matches.ts';
+import { RecordActions } from './record-actions.tsx';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
 type Group = Report<'translation.memory.conflicts'>['groups'][number];
@@ -134,7 +135,12 @@ function Matches({ matches }: { matches: readonly MergedMatch[] }) {
         {
           head: 'Actions',
           class: 'tools',
-          cell: ({ record }) => (record.state === 'candidate' ? <Confirm record={record} /> : '–'),
+          cell: ({ record }) =>
+            record.state === 'candidate' || record.state === 'trusted' ? (
+              <RecordActions record={record} />
+            ) : (
+              '–'
+            ),
         },
       ]}
     />
@@ -142,26 +148,10 @@ function Matches({ matches }: { matches: readonly MergedMatch[] }) {
 }
 
 function Origin({ record }: { record: MemoryRecord }) {
-  const { provenance, reviewer, created_at: at } = record;
   return (
     <>
-      {reviewer ?? provenance.provider ?? words(provenance.origin)} <Time at={at} />
+      {madeBy(record)} <Time at={record.created_at} />
     </>
-  );
-}
-
-function Confirm({ record }: { record: MemoryRecord }) {
-  return (
-    <ActionButton
-      request={{
-        action: 'translation-memory-confirm',
-        about: record.target_text,
-        fixed: { record_id: record.record_id },
-      }}
-      about={record.target_text}
-    >
-      Confirm
-    </ActionButton>
   );
 }
 

@@ -1,3 +1,4 @@
+import { FILE_PROVIDER, REPLACE_PROVIDER, UNDO_PROVIDER } from '../../contract/actions/provider-names.ts';
 import type { Report } from '../api/wire.ts';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
@@ -24,6 +25,30 @@ export function mergeMatches(matches: readonly Match[]): readonly MergedMatch[] 
     const used = group.reduce((sum, { record }) => sum + record.use_count, 0);
     return [{ ...first, more: group.length - 1, used }];
   });
+}
+
+const MAKERS: Readonly<Record<Match['record']['provenance']['origin'], string>> = {
+  worker: 'machine',
+  task_update: 'person',
+  proofread: 'person',
+  import: 'imported file',
+  manual: 'person',
+};
+
+/** Shown instead of a provider name when a file or a person supplied the text. */
+const NOT_MACHINES: Readonly<Record<string, string>> = {
+  [FILE_PROVIDER]: 'imported file',
+  [REPLACE_PROVIDER]: 'person',
+  [UNDO_PROVIDER]: 'person',
+};
+
+/** Who made a record, and who accepted it: a machine, a program, a file or a person. */
+export function madeBy({ provenance, reviewer, state }: Match['record']): string {
+  const { origin, provider } = provenance;
+  const maker =
+    NOT_MACHINES[provider ?? ''] ?? (provider === null ? MAKERS[origin] : `machine (${provider})`);
+  if (reviewer === null) return `${maker}, nobody has accepted it`;
+  return `${maker}, ${state === 'rejected' ? 'rejected' : 'accepted'} by ${reviewer}`;
 }
 
 export const MATCH_WORDS: Readonly<

@@ -10,25 +10,35 @@ import { useReportPages } from '../state/report-pages.ts';
 import type { View } from '../state/view.ts';
 import { editorAddress } from '../text/addresses.ts';
 import { counted } from '../text/format.ts';
-import { BlockersPanel } from './blockers-panel.tsx';
 import { OwnChannel } from './own-channel.tsx';
-import { TextCoverage } from './queue/coverage-map.tsx';
+import { FolderCoverage } from './queue/folder-table.tsx';
+import { NeedsYou, REMARKS } from './queue/needs-you.tsx';
+import { UndoPanel } from './queue/undo-panel.tsx';
 import { QUEUE_COLUMNS } from './queue/queue-columns.tsx';
 import { chosenFilters, HEAD, queueFilters, showsSuperseded } from './queue/queue-filters.ts';
 
 const EVERY_MS = 15_000;
+const NAMED_REMARKS = 3;
 
 export const queueView: View = {
   feeds: (app) => [
     reportFeed(app, 'translation.status', { everyMs: EVERY_MS }),
     reportFeed(app, 'translation.handoff', { everyMs: EVERY_MS }),
     reportFeed(app, 'translation.tasks', headOf(app)),
+    ...Object.entries(REMARKS).map(([filter, key]) =>
+      reportFeed(app, 'translation.tasks', {
+        key,
+        query: { [filter]: 'true', limit: String(NAMED_REMARKS) },
+        everyMs: EVERY_MS,
+      }),
+    ),
   ],
   Body: () => (
     <OwnChannel>
-      <TextCoverage />
+      <NeedsYou />
+      <FolderCoverage />
       <Queue />
-      <BlockersPanel />
+      <UndoPanel />
     </OwnChannel>
   ),
 };

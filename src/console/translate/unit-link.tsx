@@ -29,7 +29,7 @@ export function UnitLink({
         {source === null ? <code>{unit.slice(0, 16)}</code> : <bdi>{readableText(source)}</bdi>}
       </a>{' '}
       <bdi class="muted unit-place">{destination}</bdi>
-      {leftOut ? LEFT_OUT[leftOut] : null}
+      {leftOut ? ` ${LEFT_OUT[leftOut]}` : null}
     </>
   );
 }

@@ -29,7 +29,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
       await page.getByRole('heading', { level: 1, name: view }).waitFor({ state: 'attached' });
     }
     await page.getByRole('button', { name: 'Run … sync', exact: true }).click();
-    await page.getByRole('button', { name: 'Sync the upstream release' }).click();
+    await page.getByRole('button', { name: 'Sync now' }).click();
     await page.getByText('The task has ended.').waitFor();
     const holders = requests.filter((request) =>
       `${request.url()} ${request.postData() ?? ''}`.includes('canary'),
@@ -55,7 +55,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     const system = await reused();
     const { page, troubles } = await openPage();
     await page.goto(system.consoleUrl);
-    const field = page.getByLabel('Admin token');
+    const field = page.getByLabel('Access token');
     await field.fill('wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('rejects this token').waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
       await route.continue();
     });
     await page.goto(system.consoleUrl);
-    await page.getByLabel('Admin token').fill('wrong');
+    await page.getByLabel('Access token').fill('wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Checking the token' }).waitFor();
     await page.clock.runFor(5000);
@@ -95,7 +95,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     const system = await reused();
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.reload();
-    await page.getByLabel('Admin token').fill(CONSOLE_TOKEN);
+    await page.getByLabel('Access token').fill(CONSOLE_TOKEN);
     await page.getByLabel('Keep it until this tab is closed').check();
     await page.keyboard.press('Enter');
     await page.locator('.verdict-bar .verdict').first().waitFor();
@@ -104,10 +104,10 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     expect(await page.evaluate('Object.values(localStorage).length')).toBe(0);
     await page.goto(`${system.consoleUrl}#/settings`);
     await page.locator('main').getByRole('button', { name: 'Log out' }).click();
-    await page.getByLabel('Admin token').waitFor();
+    await page.getByLabel('Access token').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     await page.reload();
-    await page.getByLabel('Admin token').waitFor();
+    await page.getByLabel('Access token').waitFor();
   });
 
   it('that is withdrawn while the page is open leads back to the login form', async () => {

@@ -140,18 +140,18 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
       daemon: { sync: { onStart: false } },
     });
     const { page, troubles } = await openConsoleSystem(system.consoleUrl);
-    await page.getByRole('button', { name: 'Sync the upstream release' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Sync the upstream release' }).click();
+    await page.getByRole('button', { name: 'Sync now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sync now' }).click();
     const bar = page.getByRole('dialog').getByRole('progressbar', { name: 'Progress of sync' });
     const done = async (): Promise<number> => Number(await bar.getAttribute('value'));
     const first = await until(async () => await done());
     await until(async () => (await done()) > first);
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
-    await row(page, 'Sync the upstream release')
+    await row(page, 'Sync now')
       .getByRole('button', { name: /^Cancel/ })
       .waitFor();
-    await row(page, 'Sync the upstream release').getByRole('link').click();
+    await row(page, 'Sync now').getByRole('link').click();
     // The step that runs says how much there is, how fast it is and how long it will take.
     const step = page.getByRole('list', { name: 'Steps of sync' }).locator('[aria-current=step]');
     await step.getByText(/ of .+ · .+\/s · about .+ left$/).waitFor();
@@ -223,15 +223,14 @@ describe.skipIf(!hasTool('chromium'))('an action from the console', () => {
     await page.getByLabel(/^Runs/).fill('9007199254740993');
     const run = page.getByRole('button', { name: 'Run schedule now', exact: true });
     await run.click();
-    await page.getByText('must not exceed 100').waitFor();
+    await page.getByText('must be at most 100').waitFor();
     await expect.poll(async () => await page.evaluate('document.activeElement.id')).toBe('action-count');
     await expect.poll(async () => await page.getByLabel(/^Runs/).getAttribute('aria-invalid')).toBe('true');
-    expect(opened.requests.findLast((request) => request.method() === 'POST')?.postData()).toBe(
-      '{"id":"nobody","count":9007199254740993}',
-    );
+    // The form knows the bounds of its fields, and sends what is outside of them to nobody.
+    expect(opened.requests.some((request) => request.method() === 'POST')).toBe(false);
     await page.getByLabel(/^Runs/).fill('1');
     await run.click();
-    await page.getByRole('alert').getByText('unknown_schedule').waitFor();
+    await page.getByRole('alert').getByTitle('unknown_schedule').waitFor();
   });
 
   it('says of a cancel that comes too late that the task has ended, and how', async () => {

@@ -16,6 +16,7 @@ import { pressOn, tabTo, typeInto } from '../../support/keyboard.ts';
 import { sharedFixture } from '../../support/shared-fixture.ts';
 import { hasTool } from '../../support/tools.ts';
 import { measureTasks } from '../../support/page-figures.ts';
+import { libreTranslate, startTranslationServer } from '../../support/translation-server.ts';
 import { until } from '../../support/until.ts';
 
 /** A text as long as the longest ones of games: 10,800 characters with 1,650 marks. */
@@ -88,7 +89,53 @@ async function overtake(page: Page, act: () => Promise<void>): Promise<void> {
 }
 
 describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => {
-  const shared = sharedFixture(async (atEnd) => await startConsoleWorld({ atEnd, work: false }));
+  const shared = sharedFixture(
+    async (atEnd) =>
+      await startConsoleWorld({
+        atEnd,
+        work: false,
+        daemon: {
+          localized: { auto: false, boxes: [{ files: 'Scenario/Event/**', columns: 44, lines: 2 }] },
+        },
+      }),
+  );
+
+  it('shows the script around the open line, and what overflows the box of the game', async () => {
+    const world = shared();
+    const destination = CONSOLE_FILES.leased;
+    const units = await world.units(destination);
+    const [fifth, unit, seventh] = units.slice(4);
+    if (fifth === undefined || unit === undefined || seventh === undefined) throw new Error('no units');
+    await store(world, 'translate', fifth, '前一句');
+    const editor = await openEditor(world, 'translate', { destination, unit });
+    const { page, target } = editor;
+    const before = page.getByRole('list', { name: 'Lines before' }).getByRole('listitem');
+    const after = page.getByRole('list', { name: 'Lines after' }).getByRole('listitem');
+    await expect.poll(async () => [await before.count(), await after.count()]).toEqual([5, 5]);
+    await before
+      .last()
+      .getByText(fifth.speaker ?? '?', { exact: true })
+      .waitFor();
+    await before.last().getByText('前一句').waitFor();
+    await target.fill(`${'汉'.repeat(22)}\n<b>短</b>\n第三行`);
+    const box = page.locator('.game-box');
+    await box.getByText('Box of the game: 44 columns, 2 lines. 1 line does not fit.').waitFor();
+    expect(await box.locator('mark').allTextContents()).toEqual(['第三行']);
+    await target.fill('汉'.repeat(23));
+    await expect.poll(async () => await box.locator('mark').allTextContents()).toEqual(['汉']);
+    expect(await editor.violations()).toEqual([]);
+    await editor.screenshot('editor-script');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize(PHONE);
+    await page.getByRole('button', { name: '‹ All units' }).waitFor();
+    expect(await before.filter({ visible: true }).count()).toBe(1);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await editor.violations()).toEqual([]);
+    await editor.screenshot('editor-script-phone', { fullPage: true });
+    await after.first().click();
+    await page.locator('.source-text').getByText(seventh.source_text.slice(0, 5)).first().waitFor();
+    expect(editor.troubles).toEqual([]);
+  });
 
   it('stores what a person types by itself, and shows what the checks found in it', async () => {
     const world = shared();
@@ -245,6 +292,41 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     expect(editor.troubles).toEqual([]);
   });
 
+  it('suggests translations of a provider with their reasons, and stores none of them by itself', async () => {
+    const answering = await startTranslationServer(libreTranslate((text) => `建议${text}`));
+    const world = await startConsoleWorld({
+      work: false,
+      daemon: {
+        translation: {
+          provider: 'machine',
+          providers: { machine: { kind: 'libretranslate', url: answering.url, allowHosts: ['127.0.0.1'] } },
+        },
+      },
+    });
+    const destination = CONSOLE_FILES.skipped;
+    const [unit] = await world.units(destination);
+    if (unit === undefined) throw new Error('the file has no units');
+    const editor = await openEditor(world, 'translate', { destination, unit });
+    const { page, target } = editor;
+    await pressOn(page, page.getByRole('button', { name: 'Suggest a translation' }));
+    const suggestion = page.locator('.suggestion');
+    await suggestion.getByText('By machine. Nobody has read it.').waitFor();
+    await suggestion.getByText('建议').first().waitFor();
+    const untouched = async (): Promise<readonly unknown[]> =>
+      (await world.units(destination)).map(({ translation }) => translation?.target_text ?? null);
+    expect(new Set(await untouched())).toEqual(new Set([null]));
+    await page.keyboard.press('Alt+0');
+    await expect.poll(async () => await target.inputValue()).toContain('建议');
+    await page.getByRole('button', { name: 'Suggest the next lines' }).click();
+    await page.locator('.unit-row').getByText('suggested').first().waitFor();
+    expect((await untouched()).slice(1)).toEqual((await untouched()).slice(1).map(() => null));
+    expect(await editor.violations()).toEqual([]);
+    await editor.screenshot('editor-suggestion');
+    await page.setViewportSize(PHONE);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(editor.troubles).toEqual([]);
+  });
+
   it('says so when a search fails, and searches again', async () => {
     const world = shared();
     const destination = CONSOLE_FILES.drafts;
@@ -359,7 +441,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await page.getByRole('alert').filter({ hasText: 'blocking findings' }).waitFor();
     await pressOn(page, page.getByRole('button', { name: /Waive/ }).first());
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the line is plain on purpose');
-    await pressOn(page, page.getByRole('button', { name: 'Waive tag_mismatch' }));
+    await pressOn(page, page.getByRole('button', { name: 'Waive the finding “tag mismatch”' }));
     await page.locator('.decisions').getByText('the line is plain on purpose').waitFor();
     await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
     await until(async () => (await unitAt(world, destination, at)).translation?.state === 'proofread');
@@ -386,6 +468,11 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await target.fill('手机');
     await saved.getByText(STORED).waitFor();
     expect(await editor.violations()).toEqual([]);
+    await editor.screenshot('editor-phone-unit');
+    const above = await page.evaluate(
+      `document.querySelector('.unit-pane').getBoundingClientRect().top + scrollY`,
+    );
+    expect(above).toBeLessThanOrEqual(120);
     const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
     await page.getByRole('button', { name: '‹ All units' }).click();
@@ -427,7 +514,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const token = await readFile(file, 'utf8');
     await writeFile(file, 'another-token-7b1e90\n');
     await target.fill('登录之前');
-    await page.getByLabel('Admin token').waitFor();
+    await page.getByLabel('Access token').waitFor();
     await writeFile(file, token);
     const headers = { authorization: `Bearer ${token.trim()}` };
     await until(async () => (await fetch(`${world.system.serverUrl}/admin/`, { headers })).ok);
@@ -445,7 +532,7 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     const leave = async (): Promise<void> => {
       await page.goto(`${world.url}#/settings`);
       await page.locator('main').getByRole('button', { name: 'Log out' }).click();
-      await page.getByLabel('Admin token').waitFor();
+      await page.getByLabel('Access token').waitFor();
     };
     await target.fill('离开之前');
     await leave();

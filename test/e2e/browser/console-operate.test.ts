@@ -37,8 +37,10 @@ const STATES = [
       next_step: { text: 'Run release-cleanup, or enlarge the snapshot volume.', action: 'release-cleanup' },
     },
     title: 'but something needs attention',
-    button: 'Clean up releases',
-    command: 'slipway ctl run release-cleanup --wait',
+    // A cleanup that frees nothing is no remedy.
+    button: null,
+    command: null,
+    said: /^200\.0 MiB of 120\.0 GiB are free\. A cleanup frees nothing: /,
   },
   {
     name: 'syncing',
@@ -61,7 +63,7 @@ const STATES = [
       next_step: { text: 'Run sync.', action: 'sync' },
     },
     title: 'No release yet',
-    button: 'Sync the upstream release',
+    button: 'Sync now',
     command: 'slipway ctl run sync --wait',
   },
   {
@@ -85,6 +87,16 @@ const STATES = [
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
 
+const FULL_VOLUME = {
+  measured_at: 1_800_000_000,
+  total_bytes: 120 * GIB,
+  free_bytes: 200 * MIB,
+  current_bytes: 80 * GIB,
+  retained_bytes: 39 * GIB,
+  reclaimable_bytes: 0,
+  quarantine_bytes: 0,
+};
+
 /** Tells a day that a server needs a day for: traffic, one bad minute, a scrub, a volume in use and a long sync. */
 async function tellDay(page: Page): Promise<void> {
   const now = Math.floor(Date.now() / 1000);
@@ -100,7 +112,7 @@ async function tellDay(page: Page): Promise<void> {
       sent_bytes: each(2400 * MIB, 60 * MIB),
       states: { official: each('healthy', 'damaged'), localized: each('unpublished', 'unpublished') },
     },
-    scrub: { pass: 3, share: 0.78, damage_found: 0, completed_at: now - 43_200 },
+    scrub: { pass: 3, share: 0.78, damage_found: 2, damage_in_pass: 1, completed_at: now - 43_200 },
   }));
   await changeJson(page, '/admin/diagnostics', () => ({
     storage: {
@@ -200,7 +212,7 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
     await page.getByRole('button', { name: 'Clean up …' }).waitFor();
     const scrub = page.getByRole('region', { name: 'Scrub' });
     expect(await scrub.getByRole('progressbar').getAttribute('value')).toBe('0.78');
-    await scrub.getByText(/^78 % of pass 3 · 0 damaged/).waitFor();
+    await scrub.getByText('78 % of pass 3 · 1 damaged so far, 2 since the server started').waitFor();
     await page
       .getByRole('img', { name: /^Speed of the fetch: mean .+\/s, highest .+\/s, over 4\d s/ })
       .waitFor();
@@ -238,9 +250,11 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       const { page } = opened;
       const caused = [{ what: 'syncs', since: 1_800_000_000 }];
       await tellState(page, { ...service, caused }, 'isStale' in more);
+      await changeJson(page, '/admin/diagnostics', () => ({ storage: FULL_VOLUME }));
       await page.goto(consoleUrl);
       await logIn(opened);
       const incident = page.getByRole('region', { name: title });
+      if ('said' in more) await incident.getByText(more.said).waitFor();
       await incident.getByText(`(${service.reason})`).waitFor();
       await page.locator('.tiles').waitFor();
       const told = page.locator('main').getByText(service.message);
@@ -251,8 +265,10 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       await incident.getByText(/^1 more unknown since 2027-01-1\d \d\d:\d\d:\d\d$/).waitFor();
       await incident.getByText('Effect on clients').click();
       await incident.getByText(service.state === 'degraded' ? /^Served, and/ : /^Not served/).waitFor();
+      await incident.getByText('Runbook', { exact: true }).click();
+      await incident.getByRole('heading', { name: 'First command' }).waitFor();
       const runbook = await incident.getByRole('link', { name: /^Runbook/ }).getAttribute('href');
-      expect(runbook).toMatch(new RegExp(`/${service.reason}\\.md$`));
+      expect(runbook).toBe(`/admin/dashboard/runbooks/${service.reason}`);
       await expect
         .poll(async () => await page.locator('button.primary').allTextContents())
         .toEqual(button === null ? [] : [button]);
@@ -260,6 +276,23 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
       await expectSound(opened, name);
     },
   );
+
+  it('whose cause ends while its remedy is open, and says so there', async () => {
+    const { consoleUrl } = await reused();
+    const opened = await openPage();
+    const { page } = opened;
+    const state = STATES.find(({ name }) => name === 'never-synced');
+    await tellState(page, { ...state?.service, caused: [] });
+    await page.goto(consoleUrl);
+    await logIn(opened);
+    await page.locator('.incident').getByRole('button', { name: 'Sync now' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sync now' });
+    await dialog.waitFor();
+    expect(await dialog.getByRole('status').count()).toBe(0);
+    await tellState(page, {});
+    await dialog.getByText(/^This has ended meanwhile\. Release .+ is being served\./).waitFor();
+    await expectSound(opened, 'healed');
+  });
 
   it('as it is when the clock of the browser is wrong', async () => {
     const { consoleUrl } = await reused();
@@ -304,9 +337,9 @@ describe.skipIf(!hasTool('chromium'))('Operate shows a service', () => {
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.goto(`${system.consoleUrl}#/tasks?kind=verify&status=succeeded`);
     await page.getByRole('rowheader', { name: 'Verify releases' }).first().waitFor();
-    expect(await page.getByRole('rowheader', { name: 'Sync the upstream release' }).count()).toBe(0);
+    expect(await page.getByRole('rowheader', { name: 'Sync now' }).count()).toBe(0);
     await page.getByLabel('Kind').selectOption('sync');
-    await page.getByRole('rowheader', { name: 'Sync the upstream release' }).first().waitFor();
+    await page.getByRole('rowheader', { name: 'Sync now' }).first().waitFor();
     await expect.poll(() => page.url()).toContain('kind=sync');
     await page.getByLabel('Status').selectOption('failed');
     await page.getByText('No task matches the filters.').waitFor();
@@ -341,6 +374,7 @@ describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
       }
     }
     const { page, troubles } = await openConsoleSystem(system.consoleUrl);
+    await page.getByText('On the command line').click();
     await page.getByText('slipway ctl run repair args=release_id=r90_one --wait').waitFor();
     await page.getByRole('button', { name: 'Repair 1 file' }).click();
     await page.getByRole('button', { name: 'Repair releases' }).click();
@@ -370,7 +404,7 @@ describe.skipIf(!hasTool('chromium'))('Operate mends a service', () => {
     // No button can start a daemon that is away.
     expect(await page.locator('.incident button.primary').count()).toBe(0);
     await expect
-      .poll(async () => await page.getByRole('button', { name: 'Sync the upstream release' }).isDisabled())
+      .poll(async () => await page.getByRole('button', { name: 'Sync now' }).isDisabled())
       .toBe(true);
     await opened.screenshot('incident-daemon-away', { fullPage: true });
     await expectSound(opened, 'daemon away');

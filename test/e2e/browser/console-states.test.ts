@@ -118,7 +118,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
     await page.getByRole('button', { name: 'Show' }).click();
     const alert = page.getByRole('alert');
     await alert.getByText('Translation Memory').waitFor();
-    await alert.getByText('backend_unavailable').waitFor();
+    await alert.getByTitle('backend_unavailable').waitFor();
     await page.locator('.verdict-bar').getByText('served, needs attention').waitFor();
     await system.startDaemon();
     await page.locator('.verdict-bar').getByText('served, needs attention').waitFor({ state: 'detached' });

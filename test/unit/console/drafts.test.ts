@@ -6,7 +6,11 @@ import {
   PAUSE_MS,
   retryWait,
 } from '../../../src/console/translate/editor/draft/draft-desk.ts';
+import type { App } from '../../../src/console/state/app.ts';
+import { createSuggestions } from '../../../src/console/translate/editor/draft/suggestions.ts';
+import type { Unit } from '../../../src/console/translate/editor/unit.ts';
 import { createDraftStore } from '../../../src/console/translate/editor/draft/draft-store.ts';
+import { linesInBox } from '../../../src/console/translate/editor/unit/game-box.tsx';
 import {
   fieldOffset,
   fromField,
@@ -185,6 +189,18 @@ describe('drafts on their way to the server', () => {
       expect([sent.length, phase(desk, 'u1')]).toEqual([1, 'waiting']);
       desk.identify('kana');
       await pass(0);
+      expect(sent[1]?.attempt).toEqual(sent[0]?.attempt);
+    });
+
+    it('continues when the next login was there before the refusal of the last one', async () => {
+      const { desk, sent } = makeDesk();
+      desk.see(U1, BASE);
+      desk.type(U1, 'a');
+      await pass(PAUSE_MS);
+      desk.identify(null);
+      desk.identify('kana');
+      sent[0]?.answer({ kind: 'delayed', reason: 'login', message: 'x', retryAfter: null });
+      await pass(10_000);
       expect(sent[1]?.attempt).toEqual(sent[0]?.attempt);
     });
 
@@ -583,6 +599,49 @@ describe('the draft of a unit', () => {
   });
 });
 
+describe('the suggestions of a page', () => {
+  const unit = (id: string, digest: string): Unit =>
+    ({ unit_id: id, source_digest: digest }) as unknown as Unit;
+
+  function page(results: readonly object[]) {
+    const left = [...results];
+    const app = {
+      contract: { reports: [{ report: 'task.status', path: '/admin/task' }] },
+      api: {
+        control: async () => await Promise.resolve({ task_id: 't' }),
+        read: async () => await Promise.resolve({ task: left.shift() }),
+      },
+    } as unknown as App;
+    return createSuggestions(app);
+  }
+
+  const done = (...suggestions: readonly object[]): object => ({
+    status: 'succeeded',
+    result: { suggestions },
+  });
+
+  it('are for the source that they translate, and forgotten with the token, also when they come late', async () => {
+    const answer = done({ unit_id: 'u1', source_digest: 'd1', target_text: 'x' });
+    const suggestions = page([answer, answer]);
+    expect(await suggestions.ask('tt_1', 'u1')).toBe(1);
+    expect(suggestions.for(unit('u1', 'd1'))?.target_text).toBe('x');
+    expect(suggestions.for(unit('u1', 'd2'))).toBeUndefined();
+    suggestions.forget();
+    expect(suggestions.for(unit('u1', 'd1'))).toBeUndefined();
+    const late = suggestions.ask('tt_1', 'u1');
+    suggestions.forget();
+    expect(await late).toBe(0);
+    expect(suggestions.for(unit('u1', 'd1'))).toBeUndefined();
+    expect(suggestions.state.value).toBe('idle');
+  });
+
+  it('fail at the unit that was asked for', async () => {
+    const suggestions = page([{ status: 'failed', failure_reason: 'no money' }]);
+    expect(await suggestions.ask('tt_1', 'u1')).toBe(0);
+    expect(suggestions.state.value).toMatchObject({ unit: 'u1', failure: { message: 'no money' } });
+  });
+});
+
 describe('the text of a field', () => {
   it('gets the line ends of the source back', () => {
     expect(fromField(toField('a\r\nb\rc\nd'), 'x\r\ny')).toBe('a\r\nb\r\nc\r\nd');
@@ -597,5 +656,23 @@ describe('the text of a field', () => {
   it('is counted in characters and lines as the checks do', () => {
     expect(sizeOf('😀\\nb<br>c\r\nd')).toEqual({ characters: 12, lines: 4 });
     expect(sizeOf('')).toEqual({ characters: 0, lines: 0 });
+  });
+
+  it('overflows its box behind the columns and the lines, without its tags', () => {
+    const box = { columns: 8, lines: 2, font_width: 1 };
+    expect(linesInBox('<b>先生、</b>ab!\r\nok<br>third', box)).toEqual([
+      { fits: '先生、ab', over: '!' },
+      { fits: 'ok', over: '' },
+      { fits: '', over: 'third' },
+    ]);
+    // Ten letters of 0.8 columns fill the box exactly, and a combining mark takes no room.
+    expect(linesInBox('abcdefghije\u0301', { ...box, font_width: 0.8 })).toEqual([
+      { fits: 'abcdefghij', over: 'e\u0301' },
+    ]);
+    expect(linesInBox('a\u0301'.repeat(8), box)[0]?.over).toBe('');
+    expect(linesInBox('very long\\nx', { ...box, columns: null, lines: 1 })).toEqual([
+      { fits: 'very long', over: '' },
+      { fits: '', over: 'x' },
+    ]);
   });
 });

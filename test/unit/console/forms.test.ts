@@ -18,6 +18,7 @@ import {
   chosenFields,
   forPeople,
   layoutOf,
+  withReviewer,
   spreadArguments,
   type FormItem,
 } from '../../../src/console/forms/action-fields.ts';
@@ -58,6 +59,18 @@ function names(items: readonly FormItem[]): string[] {
 }
 
 describe('the form of an action', () => {
+  it('asks nobody for a name: whoever decides is the token', () => {
+    const sent = (action: string, body: object): object =>
+      withReviewer(action, CONTRACT.actions[action]!, { ...body }, 'rin');
+    expect(sent('translation-glossary-approve', {})).toEqual({ reviewer: 'rin' });
+    expect(sent('translation-proofread', {})).toEqual({ reviewer: 'rin' });
+    expect(sent('translation-glossary-add', { review_status: 'approved' })).toHaveProperty('reviewer', 'rin');
+    expect(sent('task-cancel', { reason: 'wrong file' })).toHaveProperty('reviewer', 'rin');
+    // A term that is only proposed has no reviewer.
+    expect(sent('translation-glossary-add', { review_status: 'draft' })).not.toHaveProperty('reviewer');
+    expect(sent('sync', {})).toEqual({});
+  });
+
   it('shows first what everyone needs, and every other field under more', () => {
     expect(names(layout('schedule-add', { action: 'verify' }).first)).toEqual([
       'group',
@@ -67,19 +80,20 @@ describe('the form of an action', () => {
       'next_run_unix_seconds|delay_seconds',
       'id',
     ]);
-    expect(names(layout('schedule-add').more)).toEqual(['max_runs', 'enabled', 'reviewer', 'reason']);
+    expect(names(layout('schedule-add').more)).toEqual(['max_runs', 'enabled', 'reason']);
     for (const action of CONTROL_ACTIONS) {
       const { first, more } = layout(action);
       const shown = new Set(names([...first, ...more]).flatMap((name) => name.split('|')));
-      const hidden = new Set(['clear_args', 'clear_every', 'args']);
+      const hidden = new Set(['clear_args', 'clear_every', 'args', 'reviewer']);
       const wanted = Object.keys(CONTRACT.actions[action]!.schema.properties);
       expect(wanted.filter((name) => !shown.has(name) && !hidden.has(name))).toEqual([]);
       const { required } = CONTRACT.actions[action]!.schema;
       const listed = firstFields(action, required);
       expect(listed.filter((name) => !wanted.includes(name))).toEqual([]);
       expect(new Set(listed).size).toBe(listed.length);
-      // The form fills in where a term comes from.
-      expect(required.filter((name) => !listed.includes(name) && name !== 'source')).toEqual([]);
+      // The form fills in where a term comes from, and who decides.
+      const filled = new Set(['source', 'reviewer']);
+      expect(required.filter((name) => !listed.includes(name) && !filled.has(name))).toEqual([]);
     }
   });
 
@@ -103,7 +117,12 @@ describe('the form of an action', () => {
 
   it('never asks for a dry run, which the dialog sends by itself', () => {
     const worker = actionFields(CONTRACT, 'translation-worker-run', {}).find(({ name }) => name === 'args');
-    expect(worker?.members.map(({ name }) => name)).toEqual(['max_tokens', 'max_cost']);
+    expect(worker?.members.map(({ name }) => name)).toEqual([
+      'max_tokens',
+      'max_cost',
+      'suggest',
+      'try_text',
+    ]);
     expect(actionFields(CONTRACT, 'release-cleanup', {}).some(({ name }) => name === 'args')).toBe(false);
     expect(trialOf({ count: 1, args: ['a=b', 'dry_run=false'] })).toEqual({
       count: 1,

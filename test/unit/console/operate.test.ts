@@ -10,6 +10,7 @@ import { actionsIn } from '../../../src/console/operate/diagnostics-view.tsx';
 import { retryRequest } from '../../../src/console/operate/task-detail.tsx';
 import { storageParts } from '../../../src/console/operate/storage-panel.tsx';
 import { mainPhase, taskSteps, type TaskStatus } from '../../../src/console/operate/task-steps.ts';
+import { laterSuccess } from '../../../src/console/state/tasks.ts';
 import { mayRunOn, permittedContract } from '../../../src/console/state/permitted-jobs.ts';
 import { reportLine, runLine } from '../../../src/console/text/ctl-line.ts';
 import { percent } from '../../../src/console/text/format.ts';
@@ -124,6 +125,14 @@ describe('an incident', () => {
       remedy: { text: 'Free 307.2 MiB' },
       unknown: ['syncs'],
       unknownSince: 7,
+    });
+    // A button that frees nothing would be no remedy.
+    const doctor = example('daemon.doctor');
+    const storage = { ...doctor.storage!, reclaimable_bytes: 0 };
+    expect(incident(factsOf(full, { doctor: { ...doctor, storage } }))).toMatchObject({
+      remedy: null,
+      command: null,
+      storage,
     });
   });
 });
@@ -240,6 +249,7 @@ describe('the result of a task', () => {
       '333 entries · attestation version 7',
     );
     expect(resultBrief({ entry_count: 1 }, now, 3)).toBe('1 entry');
+    expect(resultBrief({ counts: { added: 3, same: 0, skipped: 2 } }, now, 3)).toBe('3 added · 2 skipped');
     const rollback = { localized_release_id: 'r1-l1', release_id: 'r1', withdrawn: false, held_units: 5 };
     expect(resultBrief(rollback, now, 3)).toBe('r1-l1 · 5 held units');
   });
@@ -356,5 +366,26 @@ describe('an action on a schedule or a task', () => {
       'localized-publish',
       'localized-follow',
     ]);
+  });
+});
+
+describe('a task that failed', () => {
+  const task = (kind: string, status: Task['status'], at: number): Task => ({
+    ...TASK,
+    kind,
+    status,
+    started_at: at,
+    finished_at: at + 1,
+  });
+  const [verify, sync] = [task('verify', 'failed', 100), task('sync', 'failed', 100)];
+
+  it.each([
+    ['a later repair, after a verification', verify, task('repair', 'succeeded', 101), true],
+    ['a later task of its kind', sync, task('sync', 'succeeded', 500), true],
+    ['no task that failed again', sync, task('sync', 'failed', 500), false],
+    ['no task from before', sync, task('sync', 'succeeded', 50), false],
+    ['no task of another kind', sync, task('repair', 'succeeded', 500), false],
+  ])('is healed by %s', (_, failed, other, heals) => {
+    expect(laterSuccess(failed, [other])).toBe(heals ? other : null);
   });
 });

@@ -29,14 +29,14 @@ function clientFor(answer: () => Response | Promise<Response>): {
 
 describe('the client of the console', () => {
   describe('requests to the server', () => {
-    it('sends the token only in the header, and no cookies', async () => {
+    it('sends the token only in the header, and cookies to its own server only', async () => {
       const { client, calls } = clientFor(() => Response.json({ ok: true }));
       await client.read('/admin/logs', { query: { tail: '5' } });
       await client.control('/admin/control/sync', '{}', 'k').catch(() => undefined);
       for (const [path, init] of calls) {
         expect(`${path} ${JSON.stringify(init.body)}`).not.toContain(TOKEN);
         expect(new Headers(init.headers).get('authorization')).toBe(`Bearer ${TOKEN}`);
-        expect(init).toMatchObject({ credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' });
+        expect(init).toMatchObject({ credentials: 'same-origin', referrerPolicy: 'no-referrer' });
       }
       expect(calls[0]?.[0]).toBe('/admin/logs?tail=5');
     });
@@ -64,19 +64,42 @@ describe('the client of the console', () => {
       expect(refused).not.toHaveBeenCalled();
     });
 
-    it('does not take a late refusal of an older token for one of the present token', async () => {
+    it('asks again with the present token when a late refusal was for an older one', async () => {
       const refused = vi.fn();
       let token = 'first';
       const { promise, resolve } = Promise.withResolvers<Response>();
+      const asked: (string | null)[] = [];
       const client = createApiClient({
-        fetch: async () => await promise,
+        fetch: async (_path, init) => {
+          asked.push(new Headers(init?.headers).get('authorization'));
+          return asked.length === 1 ? await promise : Response.json({ ok: true });
+        },
         token: () => token,
         onUnauthorized: refused,
       });
       const late = client.read('/x');
       token = 'second';
-      resolve(Response.json({}, { status: 401 }));
-      await expect(late).rejects.toMatchObject({ status: 401 });
+      resolve(Response.json({ code: 'not_authenticated' }, { status: 401 }));
+      expect(await late).toEqual({ ok: true });
+      expect(asked).toEqual(['Bearer first', 'Bearer second']);
+      expect(refused).not.toHaveBeenCalled();
+    });
+
+    it('does no action of an older token under the present one', async () => {
+      const refused = vi.fn();
+      let token = 'first';
+      const asked: (string | null)[] = [];
+      const client = createApiClient({
+        fetch: async (_path, init) => {
+          asked.push(new Headers(init?.headers).get('authorization'));
+          token = 'second';
+          return await Promise.resolve(Response.json({ code: 'not_authenticated' }, { status: 401 }));
+        },
+        token: () => token,
+        onUnauthorized: refused,
+      });
+      await expect(client.control('/x', '{}')).rejects.toMatchObject({ status: 401 });
+      expect(asked).toEqual(['Bearer first']);
       expect(refused).not.toHaveBeenCalled();
     });
 
@@ -97,6 +120,22 @@ describe('the client of the console', () => {
         message: 'The server returned an unexpected answer with status 502.',
       });
     });
+  });
+
+  // OAuth2 Proxy answers a request for JSON as the first one does, other proxies as the others.
+  it.each([
+    ['empty', () => Response.json({}, { status: 401 })],
+    ['a page', () => new Response('<h1>Sign in</h1>', { status: 401 })],
+    ['a redirect', () => Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' })],
+  ])('keeps the token when a proxy wants another sign-in: %s', async (_name, answer) => {
+    const { client, calls, refused } = clientFor(answer);
+    await expect(client.read('/x')).rejects.toMatchObject({ isSignedOut: true, isPassing: true });
+    await expect(client.control('/x', '{}')).rejects.toThrow('sign in again');
+    await client.control('/x', '{}').catch(() => undefined);
+    const keys = calls.slice(1).map(([, init]) => new Headers(init.headers).get('idempotency-key'));
+    expect(keys[1]).toBe(keys[0]);
+    expect(calls.map(([, init]) => init.redirect)).toEqual(['manual', 'manual', 'manual']);
+    expect(refused).not.toHaveBeenCalled();
   });
 
   describe('the key of an action', () => {

@@ -6,8 +6,10 @@ import { distinctMatches } from '../../../src/console/translate/editor/unit/memo
 import { submitPlanOf, isSubmitOffered } from '../../../src/console/translate/editor/submit-panel.tsx';
 import {
   SCAN_LIMIT,
+  readAcross,
   scanUnits,
   type FoundUnit,
+  type ReadUnits,
   type ScanProgress,
   type UnitPage,
 } from '../../../src/console/translate/editor/list/unit-scan.tsx';
@@ -24,17 +26,19 @@ import {
   type Unit,
   type UnitHistory,
 } from '../../../src/console/translate/editor/unit.ts';
-import type { ApiFailure } from '../../../src/console/api/api-client.ts';
-import { hasChangedSince } from '../../../src/console/translate/publish/publish-results.ts';
+import { ApiFailure } from '../../../src/console/api/api-client.ts';
 import { filePattern } from '../../../src/console/translate/queue/queue-filters.ts';
 import {
   isWaiting,
+  newFiles,
   previousTarget,
   readTargetOf,
   refusalsOf,
+  riskiest,
   tick,
   tickedOf,
 } from '../../../src/console/translate/review/review-model.ts';
+import { sendDecisions } from '../../../src/console/translate/review/send-decisions.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 
 const [EXAMPLE] = REPORTS['parse.text_units'].answer.schema.parse(
@@ -55,7 +59,7 @@ function container(total: number, most = Infinity) {
 }
 
 async function scan(
-  { read }: ReturnType<typeof container>,
+  { read }: { readonly read: ReadUnits },
   isWanted: (id: string) => boolean,
   { from = 0, enough = Infinity }: { readonly from?: number; readonly enough?: number } = {},
 ): Promise<{ found: number[]; end: ScanProgress | null }> {
@@ -91,6 +95,19 @@ describe('a search in the units of a container', () => {
     const { end } = await scan(units, () => false);
     expect(end).toEqual({ read: SCAN_LIMIT, total: 1_000_000, next: SCAN_LIMIT });
     expect(Math.max(...units.asked)).toBeLessThanOrEqual(1000);
+  });
+
+  it('goes on in the next container, also behind an empty one', async () => {
+    const read = readAcross(
+      [container(0), container(1500, 900), container(0), container(3)].map((each) => each.read),
+    );
+    const across = await scan({ read }, () => true);
+    expect(across.end).toEqual({ read: 1503, total: 1503, next: null });
+    expect(new Set(across.found).size).toBe(1503);
+    const some = await scan({ read }, () => true, { enough: 1000 });
+    const rest = await scan({ read }, () => true, { from: some.end?.next ?? -1 });
+    expect([...some.found, ...rest.found]).toEqual(across.found);
+    expect((await scan({ read: readAcross([]) }, () => true)).end?.read).toBe(0);
   });
 
   it('stops when the person stops it', async () => {
@@ -241,6 +258,26 @@ describe('the review of a task', () => {
       expect(readTargetOf(unit({ target_text: null }))).toBeNull();
     });
 
+    it('is in a sample by its risk, and by chance among equals', () => {
+      const units: Unit[] = Array.from({ length: 20 }, (_, at) => ({
+        ...unit({ state: 'translated' }),
+        unit_id: `u${(at * 7) % 20}`,
+        source_text: 'short',
+        placeholders: [],
+      }));
+      const [, , risky, , marked] = units;
+      if (risky?.translation === undefined || risky.translation === null || marked === undefined)
+        throw new Error('no units');
+      const finding = { check: 'length_ratio', origin: 'target', severity: 'warning' } as const;
+      const findings = [{ ...finding, message: '', waivable: true, source_span: null, target_span: null }];
+      units[2] = { ...risky, translation: { ...risky.translation, findings } };
+      units[4] = { ...marked, placeholders: ['{0}'] };
+      expect(riskiest(units, 0.1).map(({ unit_id: id }) => id)).toEqual([risky.unit_id, marked.unit_id]);
+      expect(riskiest(units.toReversed(), 0.2)).toEqual(riskiest(units, 0.2));
+      expect(riskiest(units.slice(0, 1), 0.1)).toHaveLength(1);
+      expect(riskiest([], 0.1)).toEqual([]);
+    });
+
     it('is compared with what readers had before', () => {
       expect(
         previousTarget(history(['a', 'draft'], ['b', 'proofread'], ['c', 'draft'], ['d', 'draft']), 'd'),
@@ -248,6 +285,107 @@ describe('the review of a task', () => {
       expect(previousTarget(history(['a', 'draft'], ['b', 'draft']), 'b')).toBe('a');
       expect(previousTarget(history(['a', 'draft']), 'a')).toBeNull();
       expect(previousTarget(null, 'a')).toBeNull();
+    });
+  });
+
+  it('keeps its list of files, and counts those that came later', () => {
+    const files = (...names: readonly string[]): Parameters<typeof newFiles>[0] => ({
+      title: '',
+      key: names.join(' '),
+      scope: 'translated',
+      containers: names.map((destination) => ({ destination })),
+    });
+    expect(newFiles(files('a', 'b'), files('b', 'c', 'd'))).toBe(2);
+    expect(newFiles(files('a', 'b'), files('b'))).toBe(0);
+  });
+
+  describe('a decision about repetitions that the decision about another file has written', () => {
+    const unit = (id: string, { text = 'はい', revision = 1, state = 'draft', from = '' } = {}) => ({
+      ...EXAMPLE!,
+      unit_id: id,
+      translation: {
+        ...EXAMPLE!.translation!,
+        target_text: text,
+        revision,
+        state: state as 'draft',
+        propagated_from: from === '' ? null : from,
+      },
+    });
+    const byId = (...units: readonly Unit[]) => new Map(units.map((each) => [each.unit_id, each]));
+    const read = byId(unit('a'), unit('b'), unit('c'));
+    const targets = [...read.values()].flatMap((each) => readTargetOf(each) ?? []);
+    const repeated = unit('b', { revision: 2, state: 'translated', from: 'x' });
+    const accepted = unit('c', { revision: 3, state: 'proofread', from: 'x' });
+    const changed = new ApiFailure('changed', { status: 409, problem: { code: 'revision_changed' } });
+
+    /** Sends the decision to a daemon that gives these answers, `null` for a stored call, and has these units now. */
+    async function send(
+      decision: 'accepted' | 'returned',
+      answers: (ApiFailure | null)[],
+      seen: readonly Unit[] | ApiFailure,
+    ) {
+      const calls: string[][] = [];
+      const outcome = await sendDecisions(targets, {
+        decision,
+        read,
+        post: async (call) => {
+          calls.push(call.map(({ unitId, revision }) => `${unitId}:${revision}`));
+          const answer = answers.shift() ?? null;
+          if (answer !== null) throw answer;
+          return await Promise.resolve();
+        },
+        readerOf: () => async () => {
+          if (seen instanceof ApiFailure) throw seen;
+          return await Promise.resolve({ items: seen, total: seen.length, next_offset: null });
+        },
+      });
+      return { ...outcome, decided: [...outcome.decided].toSorted(), calls };
+    }
+
+    it('is sent again for those that have the text that was read and not the decision', async () => {
+      const present = [unit('a'), repeated, accepted];
+      expect(await send('accepted', [changed], present)).toMatchObject({
+        calls: [
+          ['a:1', 'b:1', 'c:1'],
+          ['a:1', 'b:2'],
+        ],
+        decided: ['a', 'b', 'c'],
+        failure: null,
+      });
+      // An accepted one is not returned yet.
+      expect((await send('returned', [changed], present)).calls[1]).toEqual(['a:1', 'b:2', 'c:3']);
+    });
+
+    it('is not sent again for those that somebody has written', async () => {
+      const byHand = unit('b', { revision: 2 });
+      const another = unit('b', { revision: 2, text: 'いいえ', from: 'x' });
+      for (const other of [byHand, another]) {
+        const sent = await send('accepted', [changed], [unit('a'), other, accepted]);
+        expect(sent).toMatchObject({ calls: { length: 1 }, decided: [], failure: changed });
+      }
+    });
+
+    it('says what is decided, what may be, and why, when a later answer fails', async () => {
+      const later = new ApiFailure('no answer');
+      const present = [unit('a'), repeated, accepted];
+      expect(await send('accepted', [changed, later], present)).toMatchObject({
+        decided: ['c'],
+        failure: later,
+        unsure: 2,
+      });
+      // A refusal names units by their place in the last call, which has no unit that is decided.
+      const first = unit('a', { revision: 3, state: 'proofread', from: 'x' });
+      const errors = [{ pointer: '/translation_results/0', message: 'someone holds it' }];
+      const held = new ApiFailure('held', { status: 409, problem: { code: 'lease_held', errors } });
+      const refused = await send('accepted', [changed, held], [first, repeated, unit('c')]);
+      expect(refused).toMatchObject({ decided: ['a'], refused: new Map([['b', 'someone holds it']]) });
+      // The units cannot be read again, and the refusal is still one.
+      expect(await send('accepted', [changed], later)).toMatchObject({ failure: changed, unsure: 0 });
+    });
+
+    it('has not reached the server when a proxy wants a sign-in', async () => {
+      const signedOut = new ApiFailure('sign in', { isSignedOut: true });
+      expect(await send('accepted', [signedOut], [])).toMatchObject({ failure: signedOut, unsure: 0 });
     });
   });
 
@@ -326,22 +464,13 @@ describe('the lists of the room Translate', () => {
   });
 
   it('offer a proposal of the memory once, with its best match', () => {
-    const matches = ['a', 'b', 'a', 'c', 'b'].map((text, at) => ({ proposed_text: text, at }));
+    const matchesOf = (texts: readonly string[], state: string) =>
+      texts.map((text, at) => ({ proposed_text: text, at, record: { state } }));
+    const matches = matchesOf(['a', 'b', 'a', 'c', 'b'], 'candidate');
     expect(distinctMatches(matches).map(({ at }) => at)).toEqual([0, 1, 3]);
-  });
-
-  it('know a dry run that is older than the last publication or rollback', () => {
-    const row = { localized_release_id: 'l1', base_release_id: 'r90', rolled_back: null };
-    const published = { ...row, state: 'current', at: 20 };
-    expect(hasChangedSince([published], 19)).toBe(true);
-    expect(hasChangedSince([published], 20)).toBe(false);
-    const rolledBack = {
-      ...row,
-      state: 'superseded',
-      at: 10,
-      rolled_back: { at: 30, reviewer: null, reason: null },
-    };
-    expect(hasChangedSince([published, rolledBack], 25)).toBe(true);
-    expect(hasChangedSince([published, rolledBack], 30)).toBe(false);
+    // Half a sentence is not offered, unless a person has accepted it.
+    const typed = ['请', '请照顾', '请照顾他。'];
+    expect(distinctMatches(matchesOf(typed, 'candidate')).map(({ at }) => at)).toEqual([2]);
+    expect(distinctMatches(matchesOf(typed, 'trusted')).map(({ at }) => at)).toEqual([0, 1, 2]);
   });
 });

@@ -12,10 +12,18 @@ import {
   percent,
   relative,
   utc,
+  sentences,
   withReadersTimes,
   words,
 } from '../../../src/console/text/format.ts';
 import { channelWords, stateWords } from '../../../src/console/state/service-states.ts';
+import type { Task } from '../../../src/console/api/wire.ts';
+import {
+  doneText,
+  isRun,
+  reportOf,
+  usageText,
+} from '../../../src/console/translate/machine/machine-words.ts';
 import { summarizeVerdict } from '../../../src/console/state/verdict-summary.ts';
 
 const HEALTH = HealthAnswer.schema.parse(exampleOf(HealthAnswer));
@@ -27,17 +35,19 @@ function summary(
     failure = null,
     readiness = {},
     daemon = HEALTH.daemon,
+    now = 0,
   }: {
     readonly failure?: ApiFailure | null;
     readonly readiness?: object;
     readonly daemon?: Health['daemon'];
+    readonly now?: number;
   } = {},
 ): ReturnType<typeof summarizeVerdict> {
   const verdict = {
     readiness: { ...VERDICT_EXAMPLE, ...readiness },
     health: { ...HEALTH, daemon, service: { ...HEALTH.service, ...changes } },
   };
-  return summarizeVerdict(verdict, failure);
+  return summarizeVerdict(verdict, failure, now);
 }
 
 describe('the banner', () => {
@@ -55,6 +65,15 @@ describe('the banner', () => {
   it('says until when it is served only while the daemon is away', () => {
     const daemon = { answers: false, failure: 'unreachable', since: 1, message: 'away' } as const;
     expect(summary({ state: 'degraded' }, { daemon }).until).toBe(VERDICT_EXAMPLE.attestation?.expires_at);
+  });
+
+  it('becomes an emergency when the time runs out', () => {
+    const daemon = { answers: false, failure: 'unreachable', since: 1, message: 'away' } as const;
+    const end = VERDICT_EXAMPLE.attestation?.expires_at ?? 0;
+    const tones = [480, 121, 120, 50].map(
+      (left) => summary({ state: 'degraded' }, { daemon, now: end - left }).tone,
+    );
+    expect(tones).toEqual(['warn', 'warn', 'bad', 'bad']);
   });
 
   it('says that the localized channel is not served while the official one is', () => {
@@ -120,7 +139,7 @@ describe('the banner', () => {
     const offline = summary({}, { failure: new ApiFailure('The server does not answer.') });
     expect(offline).toMatchObject({ tone: 'unknown', title: 'The server does not answer', until: null });
     expect(offline.why).toContain('At its last answer it served the release.');
-    expect(summarizeVerdict(null, null).title).toBe('Loading the verdict');
+    expect(summarizeVerdict(null, null, 0).title).toBe('Loading the verdict');
   });
 });
 
@@ -171,6 +190,12 @@ describe('words', () => {
     expect(withReadersTimes(message, now)).toBe(
       `fetched (${absolute(now - 3600, now)}); the next starts at ${absolute(now + 82_800, now)}, release 1.67`,
     );
+    expect(sentences('no unit can be published: 3 untranslated', now)).toBe(
+      'No unit can be published: 3 untranslated.',
+    );
+    expect(sentences('tt_1 waits since 2026-03-01T11:00:00Z', now)).toBe(
+      `tt_1 waits since ${absolute(now - 3600, now)}.`,
+    );
     expect([utc(0), utc(1e20)]).toEqual(['1970-01-01T00:00:00Z', '100000000000000000000']);
   });
 
@@ -183,5 +208,45 @@ describe('words', () => {
     ]);
     expect([count(7), count(1_234_567)]).toEqual(['7', '1,234,567']);
     expect(words('next_run-unix.seconds')).toBe('Next run unix seconds');
+  });
+});
+
+describe('a run with a provider', () => {
+  const task = (kind: string, result: object | null, args: object = {}): Task =>
+    ({ kind, args, status: 'succeeded', result }) as Task;
+
+  it('is neither an estimate, nor a trial of one line, nor a suggestion, nor a check without a provider', () => {
+    const kept = [task('worker-run', null), task('proofread', null, { provider: 'gpt' })];
+    const others = [
+      task('worker-run', null, { dry_run: true }),
+      task('worker-run', null, { try_text: 'x' }),
+      task('worker-run', null, { suggest: 'open' }),
+      task('proofread', null),
+      task('sync', null),
+    ];
+    expect([...others, ...kept].filter(isRun)).toEqual(kept);
+  });
+
+  it('says what it did and what it used', () => {
+    const usage = { requests: 2, prompt_tokens: 1200, answer_tokens: 34, characters: 90, cost: 0.02 };
+    const run = task('worker-run', { units: { translated: 40, failed: 0, left: 2 }, usage });
+    expect([doneText(run), usageText(reportOf(run))]).toEqual([
+      '40 translated, 2 left',
+      '2 requests · 1,234 tokens · cost 0.02',
+    ]);
+    const evaluation = { evaluated: 9, findings: 2, findings_by_kind: { tone: 2 }, usage };
+    expect(doneText(task('proofread', { tasks: 1, evaluation }))).toBe(
+      '2 findings in 9 translations · 2 tone',
+    );
+    // What a review that failed has got is the whole of its result.
+    expect(doneText(task('proofread', { ...evaluation, findings: 0, findings_by_kind: {} }))).toBe(
+      '0 findings in 9 translations',
+    );
+    const free = { usage: { ...usage, prompt_tokens: 0, answer_tokens: 0, cost: 0 } };
+    expect(usageText(free)).toBe('2 requests · 90 characters');
+    expect([doneText(task('worker-run', null)), doneText(task('worker-run', { units: {} }))]).toEqual([
+      '',
+      'Nothing was open.',
+    ]);
   });
 });

@@ -10,7 +10,7 @@ import type { View } from '../../state/view.ts';
 import { SeekNote } from './list/seek.tsx';
 import { useShownUnits, type ShownUnits } from './list/shown-units.ts';
 import { UnitList } from './list/unit-list.tsx';
-import { unitReader, type ReadUnits, type UnitSource } from './list/unit-scan.tsx';
+import { unitReader, type FoundUnit, type ReadUnits, type UnitSource } from './list/unit-scan.tsx';
 import { useSelection, type Selection } from './list/use-selection.ts';
 import { TaskHead, type EditorMode } from './task-head.tsx';
 import { UnitDesk } from './unit-desk.tsx';
@@ -86,7 +86,7 @@ function Columns({
   const { value: list, failure } = source.state.value;
   const { index, isPlaced, search } = selection;
   const isPhone = isNarrow();
-  const unit = useSelectedUnit(source, isPlaced ? index : null);
+  const { unit, script } = useSelectedUnit(source, isPlaced ? index : null);
   const total = list?.total ?? 0;
   /** Whether the next unit is edited immediately, because the person was editing. */
   const goesOn = useRef(false);
@@ -121,11 +121,11 @@ function Columns({
               key={unit.unit_id}
               unit={unit}
               index={index}
-              before={index === 0 ? undefined : source.row(index - 1)}
-              after={source.row(index + 1)}
+              script={script}
               mode={mode}
               goesOn={goesOn}
               onMove={moves.move}
+              onSelect={moves.select}
               onBack={isPhone ? () => moves.select(null) : null}
             />
           )}
@@ -135,16 +135,25 @@ function Columns({
   );
 }
 
-/** The unit at a position. It stays when the list forgets its page because the reader scrolls far away. */
-function useSelectedUnit(source: UnitSource, index: number | null): Unit | undefined {
-  const last = useRef<{ readonly index: number; readonly unit: Unit; readonly edition: number } | null>(null);
-  const edition = source.state.value.value?.edition ?? 0;
-  const row = index === null ? undefined : source.row(index);
-  if (index !== null && row !== undefined) last.current = { index, unit: row, edition };
-  const { current } = last;
-  return current !== null && current.index === index && current.edition === edition
-    ? current.unit
-    : undefined;
+/** Lines that are shown before and after the open one. */
+const AROUND = 5;
+
+/** The unit at a position, and the lines around it. They stay when the list forgets their page because the reader scrolls far away. */
+function useSelectedUnit(
+  source: UnitSource,
+  index: number | null,
+): { readonly unit: Unit | undefined; readonly script: readonly FoundUnit[] } {
+  const kept = useRef({ place: '', rows: new Map<number, Unit>() });
+  if (index === null) return { unit: undefined, script: [] };
+  const place = `${source.state.value.value?.edition ?? 0} ${index}`;
+  if (kept.current.place !== place) kept.current = { place, rows: new Map() };
+  const { rows } = kept.current;
+  for (let at = Math.max(0, index - AROUND); at <= index + AROUND; at += 1) {
+    const row = source.row(at);
+    if (row !== undefined) rows.set(at, row);
+  }
+  const script = [...rows].map(([at, unit]) => ({ index: at, unit }));
+  return { unit: rows.get(index), script: script.toSorted((one, other) => one.index - other.index) };
 }
 
 function focusTarget(): void {

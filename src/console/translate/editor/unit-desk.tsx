@@ -2,12 +2,14 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { usePageKeys, useApp } from '../../state/app.ts';
 import type { PageKey } from '../../state/keyboard.ts';
+import { keepPlace } from '../queue/kept-place.ts';
 import { personOf, sessionOf } from './draft/editor-session.ts';
 import { acceptBody, returnBody } from './draft/update-bodies.ts';
 import type { EditorMode } from './task-head.tsx';
 import { DecisionForm, FindingsList } from './unit/findings-list.tsx';
 import { GlossaryHits } from './unit/glossary-hits.tsx';
 import { MATCH_LIMIT, MemoryMatches } from './unit/memory-matches.tsx';
+import { SuggestionHelp } from './unit/suggestion-help.tsx';
 import { UnitHistoryList } from './unit/unit-history-list.tsx';
 import { UnitPane } from './unit/unit-pane.tsx';
 import { useUnitWork, type PlacedUnit, type UnitWork } from './unit/use-unit-work.ts';
@@ -17,20 +19,30 @@ interface UnitDeskProps extends PlacedUnit {
   /** Whether the person was editing another unit before, and continues with this one; it is used up. */
   readonly goesOn: { current: boolean };
   readonly onMove: (step: 1 | -1 | 'open') => void;
+  readonly onSelect: (index: number) => void;
   readonly onBack: (() => void) | null;
 }
 
 /** The middle and the right column of the editor: one unit, and what helps with it. */
-export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskProps): JSX.Element {
+export function UnitDesk({ mode, goesOn, onMove, onSelect, onBack, ...placed }: UnitDeskProps): JSX.Element {
   const app = useApp();
   const work = useUnitWork(placed);
-  const { unit, mayEdit: canInsert, memory, glossary, detail } = work;
+  const { unit, mayEdit, memory, glossary, detail } = work;
   const finish = useFinish(work, mode, () => onMove('open'));
   useEffect(() => {
     if (goesOn.current) work.field.current?.focus();
     goesOn.current = false;
   }, []);
-  useEffect(() => () => sessionOf(app).desk.saveNow(unit.unit_id), [unit.unit_id]);
+  useEffect(() => {
+    const { destination, source_text: text, translation } = unit;
+    keepPlace(() => localStorage, app.index()?.token.id ?? '', {
+      taskId: translation?.task_id ?? '',
+      unitId: unit.unit_id,
+      destination,
+      text,
+    });
+    return () => sessionOf(app).desk.saveNow(unit.unit_id);
+  }, [unit.unit_id]);
   // Nobody can accept a text that is not there.
   const mayFinish = mode === 'review' ? work.mayReview && work.text !== '' : work.mayEdit;
   usePageKeys(keysOf(work, { finish, mayFinish, onMove }));
@@ -45,9 +57,9 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
         <UnitPane
           work={work}
           index={placed.index}
-          before={placed.before}
-          after={placed.after}
+          script={placed.script}
           moves={<UnitMoves onMove={onMove} />}
+          onSelect={onSelect}
         >
           <UnitActions work={work} mode={mode} finish={finish} mayFinish={mayFinish} />
         </UnitPane>
@@ -60,15 +72,20 @@ export function UnitDesk({ mode, goesOn, onMove, onBack, ...placed }: UnitDeskPr
           <MemoryMatches
             answer={memory}
             source={unit.source_text}
-            canInsert={canInsert}
+            canInsert={mayEdit}
             onInsert={work.replace}
           />
         </Help>
+        {mayEdit && app.mayRun('translation-worker-run') ? (
+          <Help title="Suggestion">
+            <SuggestionHelp work={work} />
+          </Help>
+        ) : null}
         <Help title="Glossary">
-          <GlossaryHits answer={glossary} canInsert={canInsert} onInsert={work.insert} />
+          <GlossaryHits answer={glossary} canInsert={mayEdit} onInsert={work.insert} />
         </Help>
         <Help title="History" isClosed>
-          <UnitHistoryList history={detail?.history ?? null} canInsert={canInsert} onInsert={work.replace} />
+          <UnitHistoryList history={detail?.history ?? null} canInsert={mayEdit} onInsert={work.replace} />
         </Help>
       </aside>
     </>
@@ -200,7 +217,7 @@ function keysOf(
   };
   const matches = Array.from({ length: MATCH_LIMIT }, (_, at) => ({
     keys: `Alt+${at + 1}`,
-    text: `Insert match ${at + 1} of the memory`,
+    ...(at === 0 ? { text: 'Insert match 1 from the memory (Alt+2, Alt+3 … for the others)' } : {}),
     run: whenOpen(() => work.insertMatch(at)),
   }));
   return [
@@ -212,6 +229,7 @@ function keysOf(
     { keys: 'Alt+e', text: 'Edit the target', run: () => work.field.current?.focus() },
     { keys: 'Alt+t', text: 'Insert the next missing tag or placeholder', run: whenOpen(work.insertMark) },
     { keys: 'Alt+c', text: 'Copy the source into the target', run: whenOpen(work.copySource) },
+    { keys: 'Alt+0', text: 'Insert the suggestion', run: whenOpen(work.insertSuggestion) },
     ...matches,
   ];
 }

@@ -146,11 +146,12 @@ export function placeOf(unit: Unit): Record<string, string> {
 /** Where a text is, as the Translation Memory knows it: with the begin of the texts before and after it. */
 export function memoryContext(
   unit: Unit,
-  before: Unit | undefined,
-  after: Unit | undefined,
+  around: readonly { readonly unit: Unit }[],
 ): Record<string, string> {
-  const previous = before?.unit_id === unit.previous_unit_id ? before : undefined;
-  const next = after?.unit_id === unit.next_unit_id ? after : undefined;
+  const textOf = (id: string | null): Unit | undefined =>
+    around.find((each) => each.unit.unit_id === id)?.unit;
+  const previous = textOf(unit.previous_unit_id);
+  const next = textOf(unit.next_unit_id);
   return {
     ...placeOf(unit),
     ...(previous === undefined ? {} : { previous: beginningOf(previous.source_text) }),

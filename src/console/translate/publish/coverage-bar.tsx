@@ -23,22 +23,12 @@ const WIDTH = 1000;
 
 /** How many units there are of each kind: a bar, and the same in words. */
 export function CoverageBar({ units }: { units: Readonly<Record<string, number>> }): JSX.Element | null {
-  const parts = PARTS.map(([name, tone]) => ({ name, tone, units: units[name] ?? 0 })).filter(
-    (part) => part.units > 0,
-  );
-  const total = parts.reduce((sum, part) => sum + part.units, 0);
+  const parts = partsOf(units);
+  const total = sumOf(parts);
   if (total === 0) return null;
-  let from = 0;
-  const bars = parts.map(({ name, tone, units: each }) => {
-    const x = (from / total) * WIDTH;
-    from += each;
-    return <rect key={name} class={tone} x={x} width={(each / total) * WIDTH} height="10" />;
-  });
   return (
     <div class="coverage">
-      <svg viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-        {bars}
-      </svg>
+      <CoverageStripe units={units} />
       <ul>
         {parts.map(({ name, tone, units: each }) => (
           <li key={name}>
@@ -49,4 +39,32 @@ export function CoverageBar({ units }: { units: Readonly<Record<string, number>>
       </ul>
     </div>
   );
+}
+
+/** The bar alone, for a row whose other cells have the numbers. */
+export function CoverageStripe({ units }: { units: Readonly<Record<string, number>> }): JSX.Element {
+  const parts = partsOf(units);
+  const total = sumOf(parts);
+  let from = 0;
+  return (
+    <svg class="coverage-stripe" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+      {parts.map(({ name, tone, units: each }) => {
+        const x = (from / total) * WIDTH;
+        from += each;
+        return <rect key={name} class={tone} x={x} width={(each / total) * WIDTH} height="10" />;
+      })}
+    </svg>
+  );
+}
+
+type Part = { readonly name: string; readonly tone: string; readonly units: number };
+
+function partsOf(units: Readonly<Record<string, number>>): readonly Part[] {
+  return PARTS.map(([name, tone]) => ({ name, tone, units: units[name] ?? 0 })).filter(
+    (part) => part.units > 0,
+  );
+}
+
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + part.units, 0);
 }

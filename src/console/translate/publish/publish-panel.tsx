@@ -6,11 +6,12 @@ import { Section } from '../../components/panel.tsx';
 import { Facts } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { reportState } from '../../state/read-report.ts';
-import { editorAddress } from '../../text/addresses.ts';
-import { percent, words } from '../../text/format.ts';
+import { counted, percent, sentences, words } from '../../text/format.ts';
+import { UnitLink } from '../unit-link.tsx';
+import { ChangedLines } from './changed-lines.tsx';
 import { CoverageBar } from './coverage-bar.tsx';
 import { FileList } from './file-list.tsx';
-import { hasChangedSince, isWorthPublishing, mustResume, type PublishResult } from './publish-results.ts';
+import { isWorthPublishing, mustResume, type PublishResult } from './publish-results.ts';
 import { RunState, useRun, type Run, TextLine } from './task-run.tsx';
 
 const STATES = [
@@ -23,7 +24,6 @@ const STATES = [
 /** Chooses what goes in, tries it, and publishes. */
 export function PublishPanel(): JSX.Element | null {
   const app = useApp();
-  const [reviewer, setReviewer] = useState('');
   const [reason, setReason] = useState('');
   const dryRun = useRun('dry');
   const run = useRun('run');
@@ -33,6 +33,7 @@ export function PublishPanel(): JSX.Element | null {
     ...(app.query('include') === '' ? [] : [`include=${app.query('include')}`]),
   ];
   const status = reportState(app, 'translation.status').value;
+  const releases = reportState(app, 'release.status').value;
   const resumes = status !== null && status !== undefined && mustResume(status);
   const args = [...choice, ...(resumes ? ['resume=true'] : [])];
   const tried = dryRun.task?.status === 'succeeded' ? resultOf(dryRun.task) : null;
@@ -40,7 +41,7 @@ export function PublishPanel(): JSX.Element | null {
   const publish = (): void => {
     void run.start('localized-publish', {
       from_worker: true,
-      ...(reviewer.trim() === '' ? {} : { reviewer }),
+      reviewer: app.index()?.token.id ?? '',
       ...(reason.trim() === '' ? {} : { reason }),
       ...(args.length === 0 ? {} : { args }),
     });
@@ -70,7 +71,6 @@ export function PublishPanel(): JSX.Element | null {
             publish();
           }}
         >
-          <TextLine label="Your name (optional)" value={reviewer} onInput={setReviewer} />
           <TextLine label="Reason (optional)" value={reason} onInput={setReason} />
           {resumes ? (
             <p class="note warn">A rollback has stopped publishing. This publication resumes it.</p>
@@ -82,19 +82,32 @@ export function PublishPanel(): JSX.Element | null {
           </p>
         </form>
       ) : (
-        <p class="muted">
-          {isTried && tried.unchanged === true
-            ? 'There is nothing to publish.'
-            : tried === null || isTried
-              ? 'When a dry run finds no blockers, you can publish.'
-              : isPublished(run.task, dryRun.task)
-                ? 'For the next publication, start another dry run.'
-                : 'The choice, the base or the current release has changed since the dry run. Start it again.'}
-        </p>
+        <p class="muted">{nextStep({ tried, isTried, isDone: isCurrent(run.task, status) })}</p>
       )}
-      <Publication run={run} status={status} />
+      <Publication
+        run={run}
+        status={status}
+        announcedId={releases?.announced_localized?.release_id ?? null}
+      />
     </Section>
   );
+}
+
+/** Why nothing can be published now, and what to do. */
+function nextStep({
+  tried,
+  isTried,
+  isDone,
+}: {
+  readonly tried: PublishResult | null;
+  readonly isTried: boolean;
+  readonly isDone: boolean;
+}): string {
+  if (isTried && tried?.unchanged === true) return 'There is nothing to publish.';
+  if (tried === null || isTried) return 'When a dry run finds no blockers, you can publish.';
+  return isDone
+    ? 'For the next publication, start another dry run.'
+    : 'The choice, the base or the current release has changed since the dry run. Start it again.';
 }
 
 type Status = Report<'translation.status'> | null | undefined;
@@ -103,32 +116,44 @@ function resultOf({ result }: Task): PublishResult {
   return result ?? {};
 }
 
-function Publication({ run, status }: { run: Run; status: Status }) {
+function Publication({
+  run,
+  status,
+  announcedId,
+}: {
+  readonly run: Run;
+  readonly status: Status;
+  readonly announcedId: string | null;
+}) {
   return (
     <RunState run={run} title="Publication">
-      {(task) => <PublishedResult result={resultOf(task)} isOutdated={isOutdated(task, status)} />}
+      {(task) => (
+        <PublishedResult
+          result={resultOf(task)}
+          isOutdated={!isCurrent(task, status) && resultOf(task).localized_release_id !== announcedId}
+        />
+      )}
     </RunState>
   );
 }
 
-function isPublished(publication: Task | null, dryRun: Task | null): boolean {
-  if (publication?.status !== 'succeeded' || dryRun === null) return false;
-  return publication.created_at >= dryRun.created_at;
+/** Whether readers have the release of a publication now. */
+function isCurrent(publication: Task | null, status: Status): boolean {
+  const id = publication?.result?.['localized_release_id'];
+  return id !== undefined && id === status?.current?.localized_release_id;
 }
 
-/** Whether a dry run shows what a publication would do now. */
+/** Whether a dry run shows what a publication would do now: it saw this base and this current release. */
 function isStillTrue(
   { task, result }: { task: Task | null; result: PublishResult },
   choice: readonly string[],
   status: Status,
 ): boolean {
-  const isSameBase = result.base_release_id === status?.coverage.release_id;
-  return isSameBase && sameChoice(task, choice) && !isOutdated(task, status);
-}
-
-function isOutdated(task: Task | null, status: Status): boolean {
-  const ended = task?.finished_at ?? null;
-  return ended !== null && status !== null && status !== undefined && hasChangedSince(status.history, ended);
+  return (
+    result.base_release_id === status?.coverage.release_id &&
+    (result.compared_with ?? null) === (status?.current?.localized_release_id ?? null) &&
+    sameChoice(task, choice)
+  );
 }
 
 function sameChoice(task: Task | null, choice: readonly string[]): boolean {
@@ -167,6 +192,7 @@ function Choice() {
 }
 
 function DryRunResult({ result }: { result: PublishResult }) {
+  const app = useApp();
   const {
     base_release_id: base,
     coverage,
@@ -187,26 +213,28 @@ function DryRunResult({ result }: { result: PublishResult }) {
       {result.unchanged === true ? (
         <p class="note info">Nothing would change: the current release has these texts already.</p>
       ) : null}
-      {blockers.map(({ code, message }) => (
+      {blockers.map(({ code, message, count: units }) => (
         <div class="note bad" key={code}>
           <p>
             <strong>{words(code)}. </strong>
-            <span>{message}</span>
+            <span>
+              {code === 'qa_blocked'
+                ? `${counted(units, 'unit has', 'units have')} blocking findings. Correct what they name, accept the findings, or put the units on hold.`
+                : sentences(message, app.now())}
+            </span>
           </p>
         </div>
       ))}
       {blocked.length === 0 ? null : (
         <ul class="rows">
-          {blocked.map(({ task_id: task, unit_id: unit, destination, codes }) => (
-            <li key={unit}>
-              <a href={editorAddress(task, { unit })}>
-                <code>{unit.slice(0, 16)}</code>
-              </a>{' '}
-              <span>{destination}</span> {codes.map(words).join(', ')}
+          {blocked.map((unit) => (
+            <li key={unit.unit_id}>
+              <UnitLink unit={unit} /> {unit.codes.map(words).join(', ')}
             </li>
           ))}
         </ul>
       )}
+      <Changes result={result} />
       <FileList title="All files with translations" files={files ?? []} total={result.containers} />
       <p class="muted">
         The list has every file that differs from the official release, also those that the current localized
@@ -215,6 +243,30 @@ function DryRunResult({ result }: { result: PublishResult }) {
       </p>
     </>
   );
+}
+
+/** What readers will see change, compared with the release that is served. */
+function Changes({ result }: { result: PublishResult }) {
+  const { compared_with: from, changed_units: units, changes = [], changed_files: files = [] } = result;
+  if (result.unchanged === true || from === undefined) return null;
+  return (
+    <>
+      <h3>What changes for readers</h3>
+      <p>{changeWords(from, units)}</p>
+      <ChangedLines changes={changes} total={units ?? null} />
+      {files.length === 0 ? null : <FileList title="Files with changed lines" files={files} />}
+    </>
+  );
+}
+
+function changeWords(from: string | null, units: number | null | undefined): string {
+  if (from === null)
+    return 'Nothing is published now, so readers see every translated line for the first time.';
+  if (units === null || units === undefined) {
+    return `The texts of ${from} are not known: it was made from files that were patched outside of Slipway.`;
+  }
+  if (units === 0) return `Readers of ${from} will see no line change.`;
+  return `Readers of ${from} will see ${counted(units, 'line')} change.`;
 }
 
 function PublishedResult({ result, isOutdated: isOld }: { result: PublishResult; isOutdated: boolean }) {

@@ -17,13 +17,24 @@ export interface PublishResult {
   /** From 0 to 1. */
   readonly coverage?: number;
   readonly units?: Readonly<Record<string, number>>;
-  readonly blockers?: ReadonlyArray<{ readonly code: string; readonly message: string }>;
+  readonly blockers?: ReadonlyArray<{
+    readonly code: string;
+    readonly message: string;
+    readonly count: number;
+  }>;
   readonly blocked_units?: ReadonlyArray<{
     readonly task_id: string;
     readonly unit_id: string;
     readonly destination: string;
+    readonly source_text: string | null;
     readonly codes: readonly string[];
   }>;
+  /** The localized release that was current during a dry run; `null` when there was none. */
+  readonly compared_with?: string | null;
+  /** Lines that readers of that release would see change; `null` when its texts are not known. */
+  readonly changed_units?: number | null;
+  readonly changes?: readonly TextChange[];
+  readonly changed_files?: readonly ChangedFile[];
   readonly files?: readonly ChangedFile[];
   readonly replaced_entries?: number;
   readonly containers?: number;
@@ -70,16 +81,4 @@ export function mustResume({
  */
 export function isWorthPublishing(tried: PublishResult, resumes: boolean): boolean {
   return (tried.blockers ?? []).length === 0 && (tried.unchanged !== true || resumes);
-}
-
-/**
- * Whether releases were published, rolled back or withdrawn after a time: what a task said before is no longer so.
- *
- * @param at Unix seconds
- */
-export function hasChangedSince(history: Report<'translation.status'>['history'], at: number): boolean {
-  return history.some(
-    ({ at: since, rolled_back: rollback, state }) =>
-      (state === 'current' && since > at) || (rollback !== null && rollback.at > at),
-  );
 }

@@ -1,17 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Report } from '../../api/wire.ts';
-import { ChipText } from '../../components/chip-text.tsx';
 import { Button } from '../../components/controls.tsx';
-import { DiffText } from '../../components/diff-text.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Table } from '../../components/table.tsx';
 import { Badge, Empty, Time } from '../../components/text.tsx';
 import { useApp } from '../../state/app.ts';
 import { reportState } from '../../state/read-report.ts';
 import { counted, words } from '../../text/format.ts';
+import { ChangedLines } from './changed-lines.tsx';
 import { FileList } from './file-list.tsx';
-import type { ReadText, RollbackResult, TextChange } from './publish-results.ts';
+import type { RollbackResult } from './publish-results.ts';
 import { TextLine, RunState, useRun, type Run } from './task-run.tsx';
 
 type Status = Report<'translation.status'>;
@@ -138,7 +137,7 @@ function Preview({
   readonly lastId: string | null;
   readonly rollback: Run;
 }) {
-  const [reviewer, setReviewer] = useState('');
+  const app = useApp();
   const [reason, setReason] = useState('');
   const shown = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -148,28 +147,19 @@ function Preview({
   const { changed_units: changedUnits = null, changes = [], files = [] } = result;
   const { rolled_back_release_id: from = '', localized_release_id: to = null } = result;
   if (from !== lastId) return <Empty>The current release has changed since. Start the preview again.</Empty>;
-  const canRollBack = reviewer.trim() !== '' && reason.trim() !== '';
+  const canRollBack = reason.trim() !== '';
   return (
     <div class="preview answer" ref={shown}>
       <h3>{to === null ? `Withdraw ${from}` : `From ${from} back to ${to}`}</h3>
       <p>{changeWords(result)}</p>
-      {changes.length === 0 ? null : (
-        <ol class="changed-lines" tabIndex={0} aria-label="Lines that readers will see change">
-          {changes.map((change) => (
-            <ChangedLine change={change} key={change.unit_id} />
-          ))}
-        </ol>
-      )}
-      {changedUnits !== null && changedUnits > changes.length ? (
-        <p class="muted">{`and ${counted(changedUnits - changes.length, 'more line')}`}</p>
-      ) : null}
+      <ChangedLines changes={changes} total={changedUnits} />
       {files.length === 0 ? null : <FileList title="Files with changed lines" files={files} />}
       <form
         class="publish-form"
         onSubmit={(event) => {
           event.preventDefault();
           if (!canRollBack) return;
-          const body = { reviewer, reason, args: [`from=${from}`] };
+          const body = { reviewer: app.index()?.token.id ?? '', reason, args: [`from=${from}`] };
           void rollback.start(
             'localized-rollback',
             to === null ? body : { ...body, localized_release_id: to },
@@ -180,13 +170,12 @@ function Preview({
           {holdWords(result)} Automatic publishing stops until a publication resumes it.
           {to === null ? ' Without an earlier release readers get the official texts.' : null}
         </p>
-        <TextLine label="Your name" value={reviewer} onInput={setReviewer} />
         <TextLine label="Reason of the rollback" value={reason} onInput={setReason} />
         <p class="buttons">
           <button type="submit" class="danger" disabled={rollback.isBusy || !canRollBack}>
             {rollback.isBusy ? 'Rolling back …' : to === null ? 'Withdraw the channel' : 'Roll back'}
           </button>
-          {canRollBack ? null : <span class="muted">Both are kept in the history, so both are needed.</span>}
+          {canRollBack ? null : <span class="muted">It is kept in the history, so it is needed.</span>}
         </p>
       </form>
     </div>
@@ -213,51 +202,6 @@ function changeWords({ changed_units: changedUnits, localized_release_id: to }: 
   return to === null
     ? `Readers will see ${lines} in the official text again.`
     : `Readers will see ${lines} change.`;
-}
-
-function ChangedLine({ change }: { change: TextChange }) {
-  const { before, after } = change;
-  return (
-    <li>
-      <p class="muted">
-        <code>{change.destination}</code>
-      </p>
-      {change.source_text === null || before.official || after.official ? null : (
-        <p class="source muted">
-          <ChipText text={change.source_text} />
-        </p>
-      )}
-      {before.text !== null && after.text !== null && !before.official && !after.official ? (
-        <p>
-          <DiffText before={before.text} after={after.text} />
-        </p>
-      ) : (
-        <dl class="before-after">
-          <dt>Now</dt>
-          <dd>
-            <Read text={before} />
-          </dd>
-          <dt>Then</dt>
-          <dd>
-            <Read text={after} />
-          </dd>
-        </dl>
-      )}
-    </li>
-  );
-}
-
-function Read({ text: { official: isOfficial, text } }: { text: ReadText }) {
-  return (
-    <>
-      {text === null ? (
-        <span class="muted">{isOfficial ? 'the official text' : 'a text that is not stored any longer'}</span>
-      ) : (
-        <ChipText text={text} />
-      )}{' '}
-      <Badge tone={isOfficial ? 'idle' : 'info'}>{isOfficial ? 'Official' : 'Translation'}</Badge>
-    </>
-  );
 }
 
 function RolledBack({ result }: { result: RollbackResult }) {

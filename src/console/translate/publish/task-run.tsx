@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState, useId } from 'preact/hooks';
+import { endedAs } from '../../../domain/translation/run-brief.ts';
 import { postAction } from '../../actions/post-action.ts';
 import { type ApiFailure, failureOf } from '../../api/api-client.ts';
 import { EMPTY_FEED, type FeedState } from '../../api/live-feed.ts';
@@ -18,8 +19,6 @@ import { renderExact } from '../../text/exact-json.ts';
 
 export const RUN_NAMES = ['dry', 'run', 'preview', 'rollback'] as const;
 
-type RunName = (typeof RUN_NAMES)[number];
-
 export interface Run {
   /** `null` before it was started, until the first answer, and when the daemon no longer has it. */
   readonly task: Task | null;
@@ -29,7 +28,7 @@ export interface Run {
   readonly start: (action: string, body: object) => Promise<void>;
 }
 
-function feedOf(app: App, name: RunName): FeedState<Report<'task.status'>> {
+function feedOf(app: App, name: string): FeedState<Report<'task.status'>> {
   const id = app.query(name);
   return id === '' ? EMPTY_FEED : app.pool.state<Report<'task.status'>>(`task:${id}`);
 }
@@ -38,8 +37,8 @@ function isAbsent({ status }: ApiFailure): boolean {
   return status === 400 || status === 404;
 }
 
-/** A run of this page. */
-export function useRun(name: RunName): Run {
+/** A run of this page. @param name of the parameter of the address that keeps its task */
+export function useRun(name: string): Run {
   const app = useApp();
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
@@ -102,7 +101,7 @@ export function RunState({
   return (
     <div class="answer">
       <p class="row-head">
-        <strong>{title}</strong> <TaskBadge status={task.status} /> <TaskLink task={task} />{' '}
+        <strong>{title}</strong> <TaskBadge status={endedAs(task)} /> <TaskLink task={task} />{' '}
         <Time at={task.finished_at ?? task.started_at ?? task.created_at} />
         <CancelButton task={task} />
       </p>

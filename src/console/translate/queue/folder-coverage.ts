@@ -7,14 +7,13 @@ export type CountedTask = Report<'translation.tasks'>['items'][number];
 export interface FileCoverage {
   readonly destination: string;
   readonly taskId: string;
-  readonly units: number;
-  readonly proofread: number;
+  /** Units by state. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
-interface PartCoverage {
+export interface PartCoverage {
   readonly path: string;
-  readonly units: number;
-  readonly proofread: number;
+  readonly counts: Readonly<Record<string, number>>;
   /** The first task of a file; `null` for a folder. */
   readonly taskId: string | null;
 }
@@ -29,21 +28,24 @@ export function countFiles(
   const files = new Map(before);
   for (const { task_id: id, destination, status, unit_counts: counts } of tasks) {
     if (NOT_COUNTED.has(status)) continue;
-    const units = Object.values(counts).reduce((sum, some) => sum + some, 0);
     const known = files.get(destination);
     files.set(destination, {
       destination,
       taskId: known?.taskId ?? id,
-      units: (known?.units ?? 0) + units,
-      proofread: (known?.proofread ?? 0) + (counts['proofread'] ?? 0),
+      counts: sumOf(known?.counts ?? {}, counts),
     });
   }
   return files;
 }
 
+/** The units that someone has to translate, or to translate again. */
+export function unitsLeft(counts: PartCoverage['counts']): number {
+  return ['untranslated', 'draft', 'stale', 'blocked'].reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+}
+
 /**
- * The folders and files directly in a folder. A folder that holds only one other folder is shown as that one, because a map
- * of one tile says nothing.
+ * The folders and files directly in a folder, those with the most units left first. A folder that holds only one other folder is
+ * shown as that one, because a table of one row says nothing.
  *
  * @param folder empty for the root, otherwise without a trailing slash
  */
@@ -52,41 +54,30 @@ export function partsOf(files: Iterable<FileCoverage>, folder: string): readonly
   let parts = directPartsOf(all, folder);
   for (;;) {
     const [only] = parts;
-    if (parts.length !== 1 || only === undefined || only.taskId !== null) return parts;
+    if (parts.length !== 1 || only === undefined || only.taskId !== null) break;
     parts = directPartsOf(all, only.path);
   }
-}
-
-/** A map of fewer tiles says little. */
-const LEAST_TILES = 6;
-
-/** The tiles of a folder: its parts, or while these are few, the parts of the largest folders among them. */
-export function tilesOf(files: Iterable<FileCoverage>, folder: string): readonly PartCoverage[] {
-  const all = [...files];
-  let tiles = partsOf(all, folder);
-  for (;;) {
-    const [largest] = tiles
-      .filter(({ taskId }) => taskId === null)
-      .toSorted((left, right) => right.units - left.units);
-    if (largest === undefined || tiles.length >= LEAST_TILES) return tiles;
-    tiles = tiles.flatMap((tile) => (tile === largest ? partsOf(all, largest.path) : [tile]));
-  }
+  return parts.toSorted((left, right) => unitsLeft(right.counts) - unitsLeft(left.counts));
 }
 
 function directPartsOf(files: readonly FileCoverage[], folder: string): readonly PartCoverage[] {
   const prefix = folder === '' ? '' : `${folder}/`;
   const parts = new Map<string, PartCoverage>();
-  for (const { destination, taskId, units, proofread } of files) {
+  for (const { destination, taskId, counts } of files) {
     if (!destination.startsWith(prefix)) continue;
     const end = destination.indexOf('/', prefix.length);
     const path = end < 0 ? destination : destination.slice(0, end);
-    const known = parts.get(path);
     parts.set(path, {
       path,
       taskId: end < 0 ? taskId : null,
-      units: (known?.units ?? 0) + units,
-      proofread: (known?.proofread ?? 0) + proofread,
+      counts: sumOf(parts.get(path)?.counts ?? {}, counts),
     });
   }
   return [...parts.values()];
+}
+
+function sumOf(left: PartCoverage['counts'], right: PartCoverage['counts']): PartCoverage['counts'] {
+  const sums: Record<string, number> = { ...left };
+  for (const [state, units] of Object.entries(right)) sums[state] = (sums[state] ?? 0) + units;
+  return sums;
 }

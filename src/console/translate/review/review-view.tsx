@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import type { FeedRequest } from '../../api/feed-pool.ts';
 import type { Report } from '../../api/wire.ts';
 import { Button, Select } from '../../components/controls.tsx';
@@ -8,9 +9,9 @@ import { useApp, type App } from '../../state/app.ts';
 import { reportFeed } from '../../state/read-report.ts';
 import type { View } from '../../state/view.ts';
 import { counted, count } from '../../text/format.ts';
-import { PersonField } from '../editor/task-head.tsx';
-import type { TranslationTask } from '../editor/unit.ts';
+import { containerQuery, type TranslationTask } from '../editor/unit.ts';
 import { UnitLink } from '../unit-link.tsx';
+import type { ReviewScope, WaitingFiles } from './review-model.ts';
 import { WaitingList } from './waiting-list.tsx';
 
 export const reviewView: View = {
@@ -49,7 +50,7 @@ function tasksFeedOf(app: App): FeedRequest {
 
 function chosenFeedOf(app: App): readonly FeedRequest[] {
   const id = app.query('task');
-  if (id === '') return [];
+  if (id === '' || id === ALL || id === HELD) return [];
   const key = `review-task:${id}`;
   return [reportFeed(app, 'translation.tasks', { key, query: { task_id: id }, everyMs: EVERY_MS })];
 }
@@ -69,16 +70,22 @@ function ReviewBody() {
   const isPhone = isNarrow();
   const asked = app.query('task');
   // A wide page opens the first task automatically; a narrow one has room for the list or the task.
-  const first = asked === '' && !isPhone ? tasks.value?.items[0] : undefined;
+  // It stays open while it is in the list, also when another one comes before it.
+  const opened = useRef<string | null>(null);
+  const items = asked === '' && !isPhone ? (tasks.value?.items ?? []) : [];
+  const first = items.find(({ task_id: id }) => id === opened.current) ?? items[0];
+  opened.current = first?.task_id ?? null;
   const chosen = first?.task_id ?? asked;
   const task = first ?? app.pool.state<Report<'translation.tasks'>>(`review-task:${chosen}`).value?.items[0];
+  const handoff = app.pool.state<Report<'translation.handoff'>>('review-handoff');
+  const files = filesOf(chosen, task, tasks.value?.items, handoff.value?.releases[0]);
   if (isPhone && chosen !== '') {
     return (
       <div class="review full-width">
         <Button class="plain" onClick={() => app.setQuery({ task: null })}>
           ‹ All tasks
         </Button>
-        <ChosenTask task={task} chosen={chosen} />
+        <ChosenTask files={files} chosen={chosen} status={statusOf(app)} />
       </div>
     );
   }
@@ -99,25 +106,61 @@ function ReviewBody() {
         >
           {({ items, total }) => <TaskList tasks={items} total={total} chosen={chosen} />}
         </Panel>
-        <Panel title="On hold" feed={app.pool.state<Report<'translation.handoff'>>('review-handoff')}>
+        <Panel title="On hold" feed={handoff}>
           {({ releases }) => <HeldList release={releases[0]} />}
         </Panel>
-        {app.mayRun('translation-proofread') ? (
-          <>
-            <PersonField />
-            <p class="muted">
-              Your reviews are recorded under this name; without one, under the name of your token.
-            </p>
-          </>
-        ) : null}
       </div>
-      {isPhone ? null : <ChosenTask task={task} chosen={chosen} />}
+      {isPhone ? null : <ChosenTask files={files} chosen={chosen} status={statusOf(app)} />}
     </div>
   );
 }
 
-function ChosenTask({ task, chosen }: { task: TranslationTask | undefined; chosen: string }) {
-  if (task !== undefined) return <WaitingList task={task} key={task.task_id} />;
+/** All tasks of the list, and all units on hold, in the place of the id of a task. */
+const ALL = 'all';
+const HELD = 'held';
+
+function filesOf(
+  chosen: string,
+  task: TranslationTask | undefined,
+  tasks: readonly TranslationTask[] | undefined,
+  release: HandoffRelease | undefined,
+): WaitingFiles | null {
+  if (chosen === HELD) {
+    const names = [...new Set((release?.held ?? []).map(({ destination }) => destination))];
+    if (release === undefined) return null;
+    const containers = names.map((destination) => ({ destination }));
+    return { title: 'Units on hold', containers, key: `${HELD} ${names.join('\n')}`, scope: 'held' };
+  }
+  if (chosen === ALL) {
+    if (tasks === undefined) return null;
+    const key = tasks.map(({ task_id: id }) => id).join(' ');
+    const title = `All ${counted(tasks.length, 'file')}`;
+    return { title, containers: tasks.map(containerQuery), key, scope: scopeOfTasks(tasks) };
+  }
+  if (task === undefined) return null;
+  const { destination: title, task_id: key } = task;
+  return { title, containers: [containerQuery(task)], key, scope: scopeOfTasks([task]) };
+}
+
+/** Machines hand in drafts, so that a task of theirs has nothing else to review. */
+function scopeOfTasks(tasks: readonly TranslationTask[]): ReviewScope {
+  const isOfDrafts = tasks.some(
+    ({ unit_counts: { translated = 0, draft = 0 } }) => translated === 0 && draft > 0,
+  );
+  return isOfDrafts ? 'drafts' : 'translated';
+}
+
+function ChosenTask({
+  files,
+  chosen,
+  status,
+}: {
+  readonly files: WaitingFiles | null;
+  readonly chosen: string;
+  readonly status: string;
+}) {
+  // All files of another status are another list.
+  if (files !== null) return <WaitingList files={files} key={chosen === ALL ? `${ALL} ${status}` : chosen} />;
   return (
     <EmptyState title={chosen === '' ? 'No task is chosen' : 'Loading the task …'}>
       Its units that wait for a review are shown here, each with what it was before.
@@ -159,6 +202,13 @@ function TaskList({
   return (
     <>
       {waits}
+      {tasks.length < 2 ? null : (
+        <p>
+          <Button class="plain" onClick={() => app.setQuery({ task: ALL })}>
+            {`Review all ${counted(tasks.length, 'file')} together`}
+          </Button>
+        </p>
+      )}
       <ul class="review-tasks">
         {tasks.map(({ task_id: id, destination, archive_entry: entry, unit_counts: counts }) => (
           <li key={id}>
@@ -169,10 +219,7 @@ function TaskList({
               onClick={() => app.setQuery({ task: id })}
             >
               <bdi class="clip">{entry === null ? destination : `${destination} › ${entry}`}</bdi>
-              <span class="muted">
-                {count(counts['translated'] ?? 0)} submitted, {counted(counts['draft'] ?? 0, 'draft')},{' '}
-                {count(counts['proofread'] ?? 0)} proofread
-              </span>
+              <span class="muted">{countsText(counts)}</span>
             </button>
           </li>
         ))}
@@ -187,14 +234,33 @@ function TaskList({
   );
 }
 
+/** Such as `12 submitted, 3 drafts`. */
+function countsText({ translated = 0, draft = 0, proofread = 0 }: TranslationTask['unit_counts']): string {
+  return [
+    translated === 0 ? null : `${count(translated)} submitted`,
+    draft === 0 ? null : counted(draft, 'draft'),
+    proofread === 0 ? null : `${count(proofread)} proofread`,
+  ]
+    .filter((part) => part !== null)
+    .join(', ');
+}
+
 type HandoffRelease = Report<'translation.handoff'>['releases'][number];
 
 function HeldList({ release }: { release: HandoffRelease | undefined }) {
+  const app = useApp();
   const held = release?.held ?? [];
   if (release === undefined || held.length === 0)
     return <p class="empty">No unit is on hold. A rollback or a reviewer puts units on hold.</p>;
   return (
     <>
+      <p>
+        <Button onClick={() => app.setQuery({ task: HELD, scope: null })}>
+          {release.held_total > held.length
+            ? `Review the first ${count(held.length)} of ${count(release.held_total)} units on hold`
+            : `Review all ${counted(held.length, 'unit')} on hold`}
+        </Button>
+      </p>
       <ul class="rows">
         {held.map((unit) => (
           <li key={unit.unit_id}>
@@ -210,11 +276,6 @@ function HeldList({ release }: { release: HandoffRelease | undefined }) {
           </li>
         ))}
       </ul>
-      {release.held_total > held.length ? (
-        <p class="muted">
-          The first {count(held.length)} of {count(release.held_total)}.
-        </p>
-      ) : null}
     </>
   );
 }

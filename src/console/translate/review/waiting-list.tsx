@@ -1,70 +1,90 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { type ApiFailure, failureOf } from '../../api/api-client.ts';
-import { Select } from '../../components/controls.tsx';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { Button, Select } from '../../components/controls.tsx';
 import { FailureText, EmptyState, Empty } from '../../components/text.tsx';
 import { usePageKeys, useApp } from '../../state/app.ts';
-import { counted, count } from '../../text/format.ts';
-import { personOf, sessionOf } from '../editor/draft/editor-session.ts';
-import { acceptBody, returnBody, type ReadTarget } from '../editor/draft/update-bodies.ts';
-import { ScanNote, type UnitScan, unitReader, useUnitScan } from '../editor/list/unit-scan.tsx';
-import { type TranslationTask, type Unit, containerQuery } from '../editor/unit.ts';
+import { count, counted } from '../../text/format.ts';
+import { readAcross, ScanNote, unitReader, type UnitScan, useUnitScan } from '../editor/list/unit-scan.tsx';
+import type { Unit } from '../editor/unit.ts';
 import { DecisionForm } from '../editor/unit/findings-list.tsx';
 import {
-  readTargetOf,
-  refusalsOf,
-  tick,
-  tickedOf,
-  type ReviewScope,
-  type Ticked,
   isWaiting,
+  makerOf,
+  newFiles,
+  riskiest,
+  type Corrections,
+  type ReviewScope,
+  type WaitingFiles,
 } from './review-model.ts';
+import { CHANGED } from './send-decisions.ts';
+import { useDecisions, type Decisions } from './use-decisions.ts';
 import { WaitingUnit } from './waiting-unit.tsx';
-
-const MOST_AT_ONCE = 900;
 
 const SCOPES = [
   ['translated', 'Submitted'],
   ['drafts', 'Submitted and drafts'],
   ['findings', 'With findings'],
+  ['held', 'On hold'],
 ] as const;
 
-interface Outcome {
-  readonly failure: ApiFailure;
-  readonly refused: ReadonlyMap<string, string>;
-}
+/** The part of the units that a sample has. */
+const SAMPLE_SHARE = 0.1;
 
-/** The waiting units of one task, to be accepted or returned, one or many at a time. */
-export function WaitingList({ task }: { task: TranslationTask }): JSX.Element {
+/** The waiting units of one or several files, to be accepted or returned, one or many at a time. */
+export function WaitingList({ files: present }: { files: WaitingFiles }): JSX.Element {
   const app = useApp();
-  const scope = scopeOf(app.query('scope'));
-  const waiting = useWaitingUnits(task, scope);
-  const units = waiting.found.map(({ unit }) => unit);
-  const desk = useDecisions(units, waiting);
+  // The files stay while somebody reads their units, so that no answer of a feed takes a unit from under the hands.
+  const [files, setFiles] = useState(present);
+  const more = newFiles(files, present);
+  const corrections = useRef<Corrections>(new Map());
+  const scope = scopeOf(app.query('scope'), files.scope);
+  const isSample = app.query('sample') !== '';
+  const waiting = useWaitingUnits(files, scope, isSample);
+  const all = waiting.found.map(({ unit }) => unit);
+  const makers = [...new Set(all.map(makerOf))].toSorted();
+  const by = makers.includes(app.query('by')) ? app.query('by') : '';
+  const wanted = by === '' ? all : all.filter((unit) => makerOf(unit) === by);
+  const units = isSample ? riskiest(wanted, SAMPLE_SHARE) : wanted;
+  const desk = useDecisions(wanted, waiting);
   const { isRunning, failure } = waiting;
   const mayReview = app.mayRun('translation-proofread');
   usePageKeys([...moveKeysOf(desk, units), ...(mayReview ? decisionKeysOf(desk, units) : [])]);
   return (
     <section class="waiting" aria-label="Units that wait">
-      <div class="row-head">
-        <h2>
-          <bdi>{task.destination}</bdi>
-        </h2>
-        <Select
-          label="Units"
-          value={scope}
-          options={SCOPES}
-          onChange={(next) => app.setQuery({ scope: next === 'translated' ? null : next })}
-        />
-      </div>
+      <WaitingHead files={files} scope={scope} makers={makers} by={by} />
+      {more === 0 ? null : (
+        <p class="note info">
+          {`${counted(more, 'more file')} since this list was made. `}
+          <Button class="plain" onClick={() => setFiles(present)}>
+            Reload the list
+          </Button>
+        </p>
+      )}
       {mayReview ? (
         <DecisionBar desk={desk} units={units} />
       ) : (
         <p class="note info">Your token may read this, and may not review. It needs the scope review.</p>
       )}
+      {isSample && units.length > 0 ? (
+        <p class="muted">
+          {`${counted(units.length, 'unit')} of ${count(wanted.length)}, the riskiest first: with findings, returned, changed, by a machine, long. `}
+          {mayReview ? (
+            <Button class="plain" onClick={() => desk.checkAll(wanted)}>
+              {`Select all ${count(wanted.length)}`}
+            </Button>
+          ) : null}
+        </p>
+      ) : null}
       {units.length === 0 && isRunning ? <Empty>Loading …</Empty> : null}
       {units.length === 0 && !isRunning && failure === null && waiting.goOn === null ? (
-        <EmptyState title="No unit of this task waits">
+        <EmptyState
+          title={`No unit of ${files.containers.length === 1 ? 'this task' : 'these files'} waits`}
+          actions={
+            scope === 'translated' ? (
+              <Button onClick={() => app.setQuery({ scope: 'drafts' })}>Show drafts, too</Button>
+            ) : undefined
+          }
+        >
           Choose other units above, or open the task in the editor.
         </EmptyState>
       ) : null}
@@ -73,10 +93,13 @@ export function WaitingList({ task }: { task: TranslationTask }): JSX.Element {
           <WaitingUnit
             key={unit.unit_id}
             unit={unit}
+            place={files.containers.length === 1 ? null : unit.destination}
             isChecked={desk.ticked.has(unit.unit_id)}
             isOpen={desk.open === unit.unit_id}
             refusal={desk.outcome?.refused.get(unit.unit_id) ?? null}
             onCheck={mayReview ? () => desk.check(unit) : null}
+            corrections={corrections.current}
+            onAccept={async (text) => await desk.acceptAs(unit, text)}
             onOpen={() => desk.setOpen(desk.open === unit.unit_id ? null : unit.unit_id)}
           />
         ))}
@@ -86,73 +109,59 @@ export function WaitingList({ task }: { task: TranslationTask }): JSX.Element {
   );
 }
 
-function scopeOf(text: string): ReviewScope {
-  return SCOPES.find(([scope]) => scope === text)?.[0] ?? 'translated';
-}
-
-interface Decisions {
-  readonly ticked: ReadonlyMap<string, Unit>;
-  readonly open: string | null;
-  readonly isBusy: boolean;
-  readonly outcome: Outcome | null;
-  readonly check: (unit: Unit) => void;
-  readonly leaveOut: (units: readonly Unit[]) => void;
-  readonly checkAll: (isOn: boolean) => void;
-  readonly setOpen: (unitId: string | null) => void;
-  readonly accept: () => Promise<boolean>;
-  readonly giveBack: (reason: string) => Promise<boolean>;
-}
-
-function useDecisions(units: readonly Unit[], { drop, reload }: UnitScan): Decisions {
+/** Which files, and which of their units are shown. */
+function WaitingHead({
+  files,
+  scope,
+  makers,
+  by,
+}: {
+  readonly files: WaitingFiles;
+  readonly scope: ReviewScope;
+  readonly makers: readonly string[];
+  readonly by: string;
+}) {
   const app = useApp();
-  const [read, setRead] = useState<Ticked>(new Map());
-  const ticked = new Map(tickedOf(units, read).map((unit) => [unit.unit_id, unit]));
-  const [open, setOpen] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const decide = async (
-    bodyOf: (targets: readonly ReadTarget[]) => object,
-    done: string,
-  ): Promise<boolean> => {
-    const targets = [...ticked.values()].flatMap((unit) => readTargetOf(unit) ?? []).slice(0, MOST_AT_ONCE);
-    if (targets.length === 0 || isBusy) return false;
-    setBusy(true);
-    setOutcome(null);
-    try {
-      await sessionOf(app).act('translation-proofread', bodyOf(targets));
-      const decided = new Set(targets.map(({ unitId }) => unitId));
-      drop(decided);
-      setRead((now) => new Map([...now].filter(([id]) => !decided.has(id))));
-      const rest = ticked.size - targets.length;
-      const more = rest === 0 ? '' : ` ${count(rest)} more are still selected.`;
-      app.toast(`${counted(targets.length, 'unit was', 'units were')} ${done}.${more}`);
-      app.pool.refresh();
-      return true;
-    } catch (error) {
-      const failure = failureOf(error);
-      setOutcome({ failure, refused: refusalsOf(failure, targets) });
-      if (failure.code === 'revision_changed') reload();
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
-  return {
-    ticked,
-    open,
-    isBusy,
-    outcome,
-    setOpen,
-    check: (unit) => {
-      const { unit_id: id } = unit;
-      setRead(tick([...ticked.values(), unit].filter((each) => !ticked.has(id) || each.unit_id !== id)));
-    },
-    leaveOut: (left) => setRead(tick([...ticked.values()].filter((unit) => !left.includes(unit)))),
-    checkAll: (isOn) => setRead(tick(isOn ? units : [])),
-    accept: async () => await decide((targets) => acceptBody(targets, personOf(app)), 'accepted'),
-    giveBack: async (reason) =>
-      await decide((targets) => returnBody(targets, { reviewer: personOf(app), reason }), 'returned'),
-  };
+  return (
+    <div class="row-head">
+      <h2>
+        <bdi>{files.title}</bdi>
+      </h2>
+      <div class="waiting-choices">
+        <Select
+          label="Units"
+          value={scope}
+          options={SCOPES}
+          onChange={(next) => app.setQuery({ scope: next === files.scope ? null : next })}
+        />
+        {makers.length > 1 || by !== '' ? (
+          <Select
+            label="Made by"
+            value={by}
+            options={[
+              ['', 'Anyone'],
+              ...makers.filter((maker) => maker !== '').map((maker) => [maker, maker] as const),
+            ]}
+            onChange={(next) => app.setQuery({ by: next === '' ? null : next })}
+          />
+        ) : null}
+        {app.mayRun('translation-proofread') ? (
+          <label class="tick">
+            <input
+              type="checkbox"
+              checked={app.query('sample') !== ''}
+              onChange={(event) => app.setQuery({ sample: event.currentTarget.checked ? '1' : null })}
+            />
+            Sample of 10 %
+          </label>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function scopeOf(text: string, usual: ReviewScope): ReviewScope {
+  return SCOPES.find(([scope]) => scope === text)?.[0] ?? usual;
 }
 
 function DecisionBar({ desk, units }: { desk: Decisions; units: readonly Unit[] }) {
@@ -166,9 +175,9 @@ function DecisionBar({ desk, units }: { desk: Decisions; units: readonly Unit[] 
         <label class="tick">
           <input
             type="checkbox"
-            checked={units.length > 0 && ticked.size === units.length}
+            checked={units.length > 0 && units.every(({ unit_id: id }) => ticked.has(id))}
             disabled={units.length === 0}
-            onChange={(event) => desk.checkAll(event.currentTarget.checked)}
+            onChange={(event) => desk.checkAll(event.currentTarget.checked ? units : [])}
           />
           <span>All {count(units.length)}</span>
         </label>
@@ -182,7 +191,12 @@ function DecisionBar({ desk, units }: { desk: Decisions; units: readonly Unit[] 
       {outcome === null ? null : (
         <div class="note bad" role="alert">
           <p>
-            Nothing was changed: a review is all or nothing. <FailureText failure={outcome.failure} />
+            {decidedText(outcome)}{' '}
+            {outcome.failure.code === CHANGED ? (
+              'Somebody has changed units since you read them. They are marked, and their texts are the new ones.'
+            ) : (
+              <FailureText failure={outcome.failure} />
+            )}
           </p>
           {refused.length > 0 && refused.length < ticked.size ? (
             <button type="button" onClick={() => desk.leaveOut(refused)}>
@@ -202,6 +216,17 @@ function DecisionBar({ desk, units }: { desk: Decisions; units: readonly Unit[] 
       ) : null}
     </>
   );
+}
+
+function decidedText({ decided, unsure, left }: NonNullable<Decisions['outcome']>): string {
+  const parts = [
+    decided === 0 ? null : counted(decided, 'unit was reviewed', 'units were reviewed'),
+    left === 0 ? null : `${counted(left, 'unit was', 'units were')} not, because a review is all or nothing`,
+    unsure === 0
+      ? null
+      : `${counted(unsure, 'unit')} may have been reviewed: there was no answer. Decide again to be sure; nothing is done twice`,
+  ].filter((part) => part !== null);
+  return decided + unsure === 0 ? 'Nothing was changed: a review is all or nothing.' : `${parts.join(', ')}.`;
 }
 
 type Keys = Parameters<typeof usePageKeys>[0];
@@ -235,13 +260,19 @@ function decisionKeysOf(desk: Decisions, units: readonly Unit[]): Keys {
 }
 
 const ENOUGH = 200;
+/** A sample is of all units. */
+const ENOUGH_TO_SAMPLE = 20_000;
 
-function useWaitingUnits(task: TranslationTask, scope: ReviewScope): UnitScan {
+function useWaitingUnits({ key, containers }: WaitingFiles, scope: ReviewScope, isSample: boolean): UnitScan {
   const app = useApp();
+  const read = useMemo(
+    () => readAcross(containers.map((each) => unitReader(app, each))),
+    [key, scope, isSample],
+  );
   return useUnitScan({
-    question: `${task.task_id} ${scope}`,
-    read: unitReader(app, containerQuery(task)),
+    question: JSON.stringify([key, scope, isSample]),
+    read,
     isWanted: (unit) => isWaiting(unit, scope),
-    enough: ENOUGH,
+    enough: isSample ? ENOUGH_TO_SAMPLE : ENOUGH,
   });
 }

@@ -1,33 +1,43 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { ChipText } from '../../components/chip-text.tsx';
 import { DiffText } from '../../components/diff-text.tsx';
 import { useApp } from '../../state/app.ts';
 import { editorAddress } from '../../text/addresses.ts';
 import { lookOf, spansOf, type Unit, toneOf } from '../editor/unit.ts';
 import { useUnitDetail } from '../editor/unit/use-unit-detail.ts';
-import { previousTarget } from './review-model.ts';
+import { fromField, toField } from '../editor/unit/target-field.tsx';
+import { submitWithKeys } from '../editor/unit/findings-list.tsx';
+import { makerOf, previousTarget, readTargetOf, type Corrections } from './review-model.ts';
 
 /** One unit that waits: its texts, what the checks found, and when open, what its target was before. */
 export function WaitingUnit({
   unit,
+  place,
   isChecked,
   isOpen,
   refusal,
+  corrections,
   onCheck,
+  onAccept,
   onOpen,
 }: {
   readonly unit: Unit;
+  /** Its file, in a list of several. */
+  readonly place: string | null;
   readonly isChecked: boolean;
   readonly isOpen: boolean;
   readonly refusal: string | null;
+  readonly corrections: Corrections;
   /** `null` where the token may not review. */
   readonly onCheck: (() => void) | null;
+  /** Accepts it with another text. @returns whether it was accepted */
+  readonly onAccept: (text: string) => Promise<boolean>;
   readonly onOpen: () => void;
 }): JSX.Element {
   const { translation, source_text: source, placeholders } = unit;
   const findings = translation?.findings ?? [];
   const look = lookOf(translation?.state ?? 'unknown');
-  const spans = spansOf(findings, 'target_span');
   return (
     <li id={`waiting-${unit.unit_id}`} class={isOpen ? 'open' : ''}>
       {onCheck === null ? null : (
@@ -45,9 +55,10 @@ export function WaitingUnit({
             {look.word}
           </span>
           {unit.speaker === null ? null : <bdi class="muted">{unit.speaker}</bdi>}
-          {translation?.author?.token_id === null || translation?.author?.token_id === undefined ? null : (
+          {place === null ? null : <bdi class="muted">{place}</bdi>}
+          {makerOf(unit) === '' ? null : (
             <span class="muted">
-              by <bdi>{translation.author.token_id}</bdi>
+              by <bdi>{makerOf(unit)}</bdi>
             </span>
           )}
           <button type="button" class="plain" aria-expanded={isOpen} onClick={onOpen}>
@@ -64,7 +75,7 @@ export function WaitingUnit({
               text={translation?.target_text ?? ''}
               source={source}
               placeholders={placeholders}
-              spans={spans}
+              spans={spansOf(findings, 'target_span')}
             />
           </p>
         </div>
@@ -76,6 +87,9 @@ export function WaitingUnit({
           </p>
         )}
         {isOpen ? <Before unit={unit} /> : null}
+        {isOpen && onCheck !== null && readTargetOf(unit) !== null ? (
+          <Correction unit={unit} corrections={corrections} onAccept={onAccept} />
+        ) : null}
       </div>
     </li>
   );
@@ -94,6 +108,59 @@ function Findings({ findings }: { findings: UnitFindings }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The target in a field, to be accepted with other words. */
+function Correction({
+  unit,
+  corrections,
+  onAccept,
+}: {
+  readonly unit: Unit;
+  readonly corrections: Corrections;
+  readonly onAccept: (text: string) => Promise<boolean>;
+}) {
+  const stored = toField(unit.translation?.target_text ?? '');
+  const [typed, setTyped] = useState(corrections.get(unit.unit_id) ?? null);
+  const text = typed?.text ?? stored;
+  const id = `correct-${unit.unit_id}`;
+  const type = (next: string): void => {
+    const correction = { base: typed?.base ?? stored, text: next };
+    corrections.set(unit.unit_id, correction);
+    setTyped(correction);
+  };
+  return (
+    <form
+      class="decision"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void (async () => {
+          if (await onAccept(fromField(text, unit.source_text))) corrections.delete(unit.unit_id);
+        })();
+      }}
+      onKeyDown={submitWithKeys}
+    >
+      <label for={id}>Target, with your corrections</label>
+      {typed === null || typed.base === stored ? null : (
+        <p class="note warn">
+          Somebody has changed the target since you began: it is the one above. Your text replaces it.
+        </p>
+      )}
+      <textarea
+        id={id}
+        rows={2}
+        dir="auto"
+        value={text}
+        translate={false}
+        onInput={(event) => type(event.currentTarget.value)}
+      />
+      <p class="buttons">
+        <button type="submit" disabled={text === ''}>
+          {text === stored ? 'Accept it' : 'Accept the corrected text'}
+        </button>
+      </p>
+    </form>
   );
 }
 

@@ -4,7 +4,6 @@ import { Sparkline } from '../../../../src/console/charts/sparkline.tsx';
 import type { StateWording } from '../../../../src/console/charts/state-summary.ts';
 import { StorageBar } from '../../../../src/console/charts/storage-bar.tsx';
 import { ThroughputCurve } from '../../../../src/console/charts/throughput-curve.tsx';
-import { Treemap } from '../../../../src/console/charts/treemap.tsx';
 import { count, textBytes } from '../../../../src/console/text/format.ts';
 import type { ComponentSample } from './sample.ts';
 
@@ -31,7 +30,6 @@ const DAY = Array.from({ length: 1440 }, (_, minute) => {
 const WAVE = Array.from({ length: 1440 }, (_, minute) =>
   minute > 500 && minute < 560 ? null : Math.round((Math.sin(minute / 90) + 1.2) * 20_000_000),
 );
-const FOLDERS = ['Scenario', 'TableBundles/Excel.zip', 'MediaCatalog', 'Localize', 'Events/2026', 'Academy'];
 
 /** The states of a day: every state, a gap, an outage of one minute; and a day without a record. */
 export const ribbonSample: ComponentSample = {
@@ -93,30 +91,6 @@ export const storageSample: ComponentSample = {
         (kind, index) => ({ kind, text: kind, size: 41e9 / (index + 1) }),
       )}
     />
-  ),
-};
-
-/** A heat map with large and small folders; and more of them than tiles. */
-export const treemapSample: ComponentSample = {
-  title: 'Heat map',
-  Body: () => (
-    <>
-      {[FOLDERS, Array.from({ length: 80 }, (_, index) => `Folder ${index}`)].map((names) => (
-        <Treemap
-          key={names.length}
-          label={`Coverage of ${names.length} folders`}
-          items={names.map((text, index) => ({
-            key: text,
-            text,
-            weight: Math.round(5000 / (index + 1)),
-            share: index / (names.length - 1),
-            href: '#/components',
-          }))}
-          figure={({ share }) => `${Math.round(share * 100)} %`}
-          describe={({ weight, share }) => `${Math.round(share * 100)} % proofread, ${count(weight)} units`}
-        />
-      ))}
-    </>
   ),
 };
 

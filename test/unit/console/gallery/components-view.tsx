@@ -7,7 +7,6 @@ import {
   sparklineSample,
   storageSample,
   throughputSample,
-  treemapSample,
 } from './chart-sample.tsx';
 import { chipTextSample } from './chip-text-sample.tsx';
 import { dialogSample } from './dialog-sample.tsx';
@@ -36,7 +35,6 @@ const SAMPLES: readonly ComponentSample[] = [
   sparklineSample,
   ringSample,
   storageSample,
-  treemapSample,
   throughputSample,
   chipTextSample,
 ];

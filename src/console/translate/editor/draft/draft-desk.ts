@@ -70,6 +70,8 @@ export class DraftDesk {
   #holdUntil = 0;
   #failures = 0;
   #isRefused = false;
+  /** Counts the changes of the token. */
+  #logins = 0;
 
   constructor(parts: DraftDeskParts) {
     this.#parts = parts;
@@ -83,6 +85,7 @@ export class DraftDesk {
    */
   identify = (author: string | null): void => {
     this.#author = author;
+    this.#logins += 1;
     this.#isRefused = false;
     this.#holdUntil = 0;
     this.#failures = 0;
@@ -239,18 +242,20 @@ export class DraftDesk {
     const draft = nextDraft(before, { kind: 'sent', key: newKey() });
     this.#set(draft);
     this.#schedule();
+    const login = this.#logins;
     const outcome =
       draft.attempt === null ? null : await send({ taskId: draft.taskId, unitId }, draft.attempt);
     this.#busy.delete(before.taskId);
-    if (outcome !== null) this.#settle(unitId, outcome);
+    if (outcome !== null) this.#settle(unitId, outcome, login);
     this.#schedule();
   }
 
-  #settle(unitId: string, outcome: SaveOutcome): void {
+  #settle(unitId: string, outcome: SaveOutcome, login: number): void {
     if (outcome.kind === 'delayed') {
       this.#failures += 1;
       this.#holdUntil = this.#now() + retryWait(this.#failures, outcome.retryAfter);
-      if (outcome.reason === 'login') this.#isRefused = true;
+      // A late refusal of the token before says nothing about the present one.
+      if (outcome.reason === 'login') this.#isRefused = login === this.#logins;
       this.#giveUpWaiting();
     } else {
       this.#failures = 0;

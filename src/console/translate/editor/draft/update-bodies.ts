@@ -1,5 +1,6 @@
 /** The bodies of the actions that the editor sends; pure. */
 
+import { reasonOfRemark } from '../../../../domain/translation/task-remark.ts';
 import type { SaveAttempt } from './unit-draft.ts';
 
 /** How long a claim of a unit lasts, seconds. Each saved text begins it again. */
@@ -35,6 +36,11 @@ export function claimBody({ taskId, unitId }: Named, revision: number, person: s
     args: [`expect=${unitId}:${revision}`],
     ...claimOf(person),
   };
+}
+
+/** Leaves a remark at a task, or takes it away with an empty text, and changes nothing else. */
+export function remarkBody(taskId: string, text: string): object {
+  return { task_id: taskId, translation_results: [], reason: text === '' ? '' : reasonOfRemark(text) };
 }
 
 /** Hands a complete task to the review. */
@@ -86,15 +92,16 @@ interface Decision {
 
 /** Accepts targets of one task as they were read. */
 export function acceptBody(targets: readonly ReadTarget[], reviewer: string): object {
-  return { ...reviewOf(targets), status: 'proofread', reviewer };
+  return { ...targetsBody(targets), status: 'proofread', reviewer };
 }
 
 /** Returns targets of one task to their translators. */
 export function returnBody(targets: readonly ReadTarget[], { reviewer, reason }: Decision): object {
-  return { ...reviewOf(targets), status: 'pending', reviewer, reason };
+  return { ...targetsBody(targets), status: 'pending', reviewer, reason };
 }
 
-function reviewOf(targets: readonly ReadTarget[]): object {
+/** The targets of one call, each for the revision that was read. */
+export function targetsBody(targets: readonly ReadTarget[]): object {
   return {
     task_id: targets[0]?.taskId ?? '',
     translation_results: targets.map(({ unitId, source, text }) => ({
@@ -108,4 +115,30 @@ function reviewOf(targets: readonly ReadTarget[]): object {
 
 function claimOf(person: string): object {
   return person === '' ? {} : { worker_id: person, lease_seconds: CLAIM_SECONDS };
+}
+
+/** Bounds of one call: `args` has at most 1,000 entries, and a body at most 1 MiB. */
+const CALL_UNITS = 900;
+const CALL_BYTES = 900 * 1024;
+/** Of the names and numbers that a unit has in a body. */
+const SPARE_BYTES = 256;
+
+/** Targets in groups that one call takes, in their order: of one task, and within the bounds of a body. */
+export function callsOf<T extends ReadTarget>(targets: readonly T[]): readonly (readonly T[])[] {
+  const bytes = new TextEncoder();
+  const calls: T[][] = [];
+  for (const ofTask of Map.groupBy(targets, ({ taskId }) => taskId).values()) {
+    let call: T[] = [];
+    let filled = 0;
+    for (const target of ofTask) {
+      const size = bytes.encode(JSON.stringify([target.source, target.text])).length + SPARE_BYTES;
+      if (call.length === 0 || call.length === CALL_UNITS || filled + size > CALL_BYTES) {
+        calls.push((call = []));
+        filled = 0;
+      }
+      call.push(target);
+      filled += size;
+    }
+  }
+  return calls;
 }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { failureOf } from '../../../api/api-client.ts';
 import { useApp } from '../../../state/app.ts';
 import type { UnitName } from './draft-desk.ts';
-import { sessionOf } from './editor-session.ts';
+import { personOf, sessionOf } from './editor-session.ts';
 import { outcomeOfFailure, isUnsaved, type UnitDraft } from './unit-draft.ts';
 import { claimBody, CLAIM_SECONDS } from './update-bodies.ts';
 
@@ -52,7 +52,7 @@ export function useClaim({
     const { current } = latest;
     const now = Date.now();
     const since = claimedAt.current;
-    const person = sessionOf(app).claimant(name.unitId);
+    const person = personOf(app);
     if (since === null || current === undefined || person === '' || isUnsaved(current)) return;
     if (document.hidden || now - touchedAt.current > IDLE_MS) return;
     if (now - since < CLAIM_SECONDS * 1000 - RENEW_BEFORE_MS) return;

@@ -8,12 +8,12 @@ import { counted } from '../../../text/format.ts';
 import { readableText } from '../../../text/text-tokens.ts';
 import { sessionOf } from '../draft/editor-session.ts';
 import { isUnsaved } from '../draft/unit-draft.ts';
-import { findingMark, lookOf, returnOf, stateOf, type Unit } from '../unit.ts';
+import { findingMark, lookOf, needsWork, returnOf, stateOf, type Unit } from '../unit.ts';
 import { UNIT_FILTERS, type ShownUnits } from './shown-units.ts';
 import { ScanNote } from './unit-scan.tsx';
 
-/** Pixels: two lines of text. */
-const ROW_HEIGHT = 52;
+/** Pixels: two lines of the source, and one of the target. */
+const ROW_HEIGHT = 70;
 
 /** The units of a task with their states, all or those of the filters; one of them is worked on. */
 export function UnitList({
@@ -65,31 +65,42 @@ export function UnitList({
 function UnitRow({ unit, index }: { unit: Unit; index: number }) {
   const draft = sessionOf(useApp()).desk.drafts.value.get(unit.unit_id);
   const isHere = draft !== undefined && isUnsaved(draft);
-  const conflict = draft?.phase.kind === 'conflict';
   const look = lookOf(stateOf(unit, draft));
   const isNewer = isHere || (draft?.base.revision ?? 0) > (unit.translation?.revision ?? 0);
   const target = (isNewer ? draft?.text : unit.translation?.target_text) ?? '';
   return (
     <span class="unit-row">
-      <span class="unit-number">{index + 1}</span>
-      <span class={`unit-sign ${look.tone}`} title={look.word} aria-hidden="true">
-        {look.sign}
+      <span class="unit-place">
+        <span class="unit-number">{index + 1}</span>
+        <span class={`unit-sign ${look.tone}`} title={look.word} aria-hidden="true">
+          {look.sign}
+        </span>
       </span>
-      <span class="unit-texts">
-        <bdi class="clip">{readableText(unit.source_text)}</bdi>
-        <bdi class="clip muted">{readableText(target)}</bdi>
-      </span>
-      <span class="unit-marks">
-        {conflict ? (
-          <span class="badge bad">decide</span>
-        ) : isHere ? (
-          <span class="badge warn">not stored</span>
-        ) : null}
-        <FindingBadge mark={isNewer ? null : findingMark(unit)} />
-        {returnOf(unit, draft) === null ? null : <span class="badge warn">returned</span>}
-        {(unit.translation?.hold ?? null) === null ? null : <span class="badge idle">hold</span>}
-        <span class="unseen">{look.word}</span>
-      </span>
+      <bdi class="unit-source">{readableText(unit.source_text)}</bdi>
+      <bdi class="clip muted">{readableText(target)}</bdi>
+      <UnitMarks unit={unit} isNewer={isNewer} />
+    </span>
+  );
+}
+
+function UnitMarks({ unit, isNewer }: { unit: Unit; isNewer: boolean }) {
+  const { desk, suggestions } = sessionOf(useApp());
+  const draft = desk.drafts.value.get(unit.unit_id);
+  const isHere = draft !== undefined && isUnsaved(draft);
+  const conflict = draft?.phase.kind === 'conflict';
+  const isSuggested = needsWork(unit, draft) && suggestions.for(unit) !== undefined;
+  return (
+    <span class="unit-marks">
+      {conflict ? (
+        <span class="badge bad">decide</span>
+      ) : isHere ? (
+        <span class="badge warn">not stored</span>
+      ) : null}
+      <FindingBadge mark={isNewer ? null : findingMark(unit)} />
+      {returnOf(unit, draft) === null ? null : <span class="badge warn">returned</span>}
+      {(unit.translation?.hold ?? null) === null ? null : <span class="badge idle">hold</span>}
+      {isSuggested ? <span class="badge info">suggested</span> : null}
+      <span class="unseen">{lookOf(stateOf(unit, draft)).word}</span>
     </span>
   );
 }

@@ -35,7 +35,7 @@ export interface UnitPage {
   readonly next_offset: number | null;
 }
 
-/** Reads the units of a container one page after another: the report has no filter by state or text. */
+/** Reads the units of a container one page after another. */
 export function unitReader(app: App, container: Readonly<Record<string, string>>): ReadUnits {
   return async (offset, limit, signal) =>
     await readReport(
@@ -44,6 +44,43 @@ export function unitReader(app: App, container: Readonly<Record<string, string>>
       { ...container, offset: String(offset), limit: String(limit) },
       signal,
     );
+}
+
+/** Positions of one container in a search over several. */
+const CONTAINER_SIZE = 2 ** 32;
+
+/** Reads the units of several containers one after another. Their sum is known at the end. */
+export function readAcross(readers: readonly ReadUnits[]): ReadUnits {
+  const totals = new Map<number, number>();
+  return async (offset, limit, signal) => {
+    let at = Math.floor(offset / CONTAINER_SIZE);
+    let from = offset % CONTAINER_SIZE;
+    for (;;) {
+      const page = await readers[at]?.(from, limit, signal);
+      if (page === undefined) return { items: [], total: 0, next_offset: null };
+      totals.set(at, page.total);
+      const hasMore = at + 1 < readers.length;
+      if (page.items.length > 0 || !hasMore) {
+        const total = [...totals.values()].reduce((sum, units) => sum + units, 0);
+        const here = page.next_offset === null ? null : at * CONTAINER_SIZE + page.next_offset;
+        return {
+          items: page.items,
+          total,
+          next_offset: here ?? (hasMore ? (at + 1) * CONTAINER_SIZE : null),
+        };
+      }
+      // A file may have no unit any more.
+      at += 1;
+      from = 0;
+    }
+  };
+}
+
+/** The units that a page has passed: a search passes more than it shows. */
+function unitsOf({ items, next_offset: next }: UnitPage, offset: number): number {
+  const isSameContainer =
+    next !== null && Math.floor(next / CONTAINER_SIZE) === Math.floor(offset / CONTAINER_SIZE);
+  return isSameContainer ? next - offset : items.length;
 }
 
 /**
@@ -81,14 +118,41 @@ export async function scanUnits({
       .map((unit, at) => ({ index: offset + at, unit }))
       .filter(({ unit }) => isWanted(unit));
     progress = {
-      read: progress.read + page.items.length,
+      read: progress.read + unitsOf(page, offset),
       total: page.total,
-      next: page.items.length === 0 ? null : page.next_offset,
+      // A page of a search can be empty and have others behind it.
+      next: page.next_offset,
     };
     matches += found.length;
     onPage(found, progress);
   }
   return progress;
+}
+
+/**
+ * Reads some units of one container as they are now.
+ *
+ * @param places where they are, at least one
+ * @throws ApiFailure
+ */
+export async function readUnitsAgain(
+  places: readonly { readonly unitId: string; readonly ordinal: number }[],
+  read: ReadUnits,
+): Promise<ReadonlyMap<string, Unit>> {
+  const seen = new Map<string, Unit>();
+  const wanted = new Set(places.map(({ unitId }) => unitId));
+  await scanUnits({
+    read,
+    from: Math.min(...places.map(({ ordinal }) => ordinal)),
+    isWanted: ({ unit_id: id }) => wanted.has(id),
+    enough: wanted.size,
+    onPage: (found) => {
+      for (const { unit } of found) seen.set(unit.unit_id, unit);
+    },
+    signal: new AbortController().signal,
+    limit: Infinity,
+  });
+  return seen;
 }
 
 export type UnitSource = PagedSource<Report<'parse.text_units'>>;
@@ -128,11 +192,14 @@ export function useUnitScan({
   read,
   isWanted,
   enough,
+  limit = SCAN_LIMIT,
 }: {
   readonly question: string | null;
   readonly read: ReadUnits;
   readonly isWanted: (unit: Unit) => boolean;
   readonly enough: number;
+  /** Units that are read before the person is asked. */
+  readonly limit?: number;
 }): UnitScan {
   const [gathered, setGathered] = useState<Gathered>({ ...NOTHING, isRunning: question !== null });
   const [round, setRound] = useState(0);
@@ -156,7 +223,7 @@ export function useUnitScan({
       }));
     };
     try {
-      await scanUnits({ read, from, isWanted, enough, onPage: add, signal });
+      await scanUnits({ read, from, isWanted, enough, onPage: add, signal, limit });
       if (!signal.aborted) setGathered((now) => ({ ...now, isRunning: false }));
     } catch (error) {
       if (!signal.aborted) setGathered((now) => ({ ...now, isRunning: false, failure: failureOf(error) }));

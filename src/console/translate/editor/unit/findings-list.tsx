@@ -18,7 +18,7 @@ export function FindingsList({ work }: { work: UnitWork }): JSX.Element {
   if (translation === null) return <p class="muted">Not available.</p>;
   const { findings, waivers, glossary_override: override, qa_identity: identity } = translation;
   const isOld = text !== (translation.target_text ?? '');
-  const mayDecide = app.mayRun('translation-task-update') && work.obstacle === null && !isOld;
+  const mayDecide = app.mayRun('translation-task-update') && work.mayReview && !isOld;
   const isWaived = (check: string): boolean => waivers.some((each) => each.check === check);
   const mayOverride =
     mayDecide &&
@@ -54,7 +54,7 @@ export function FindingsList({ work }: { work: UnitWork }): JSX.Element {
           >
             {mayDecide && finding.waivable && !isWaived(finding.check) ? (
               <button type="button" class="plain" onClick={() => setOpened({ waive: finding.check })}>
-                Waive …<span class="unseen"> {finding.check}</span>
+                Waive …<span class="unseen"> {finding.check.replaceAll('_', ' ')}</span>
               </button>
             ) : null}
           </Finding>
@@ -67,7 +67,7 @@ export function FindingsList({ work }: { work: UnitWork }): JSX.Element {
       ) : null}
       {opened === null ? null : (
         <DecisionForm
-          title={'waive' in opened ? `Waive ${opened.waive}` : 'Allow it despite the Glossary'}
+          title={decisionTitle(opened)}
           onCancel={() => setOpened(null)}
           onDecide={async (reason) => {
             const decision = { reviewer: personOf(app), reason };
@@ -89,6 +89,12 @@ export function FindingsList({ work }: { work: UnitWork }): JSX.Element {
       <Decisions work={work} />
     </>
   );
+}
+
+function decisionTitle(opened: NonNullable<Opened>): string {
+  return 'waive' in opened
+    ? `Waive the finding “${opened.waive.replaceAll('_', ' ')}”`
+    : 'Allow it despite the Glossary';
 }
 
 function Finding({
@@ -140,24 +146,36 @@ function Decisions({ work }: { work: UnitWork }) {
   );
 }
 
+/** Sends a form with Ctrl and Enter. */
+export function submitWithKeys(event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }): void {
+  const { key, ctrlKey, metaKey, isComposing, currentTarget } = event;
+  if (key !== 'Enter' || !(ctrlKey || metaKey) || isComposing) return;
+  event.preventDefault();
+  currentTarget.requestSubmit();
+}
+
 /** Asks for the reason of a decision. */
 export function DecisionForm({
   title,
+  label = 'Reason',
+  begin = '',
   onCancel,
   onDecide,
 }: {
   readonly title: string;
+  readonly label?: string;
+  /** What the text starts with; more must be written. */
+  readonly begin?: string;
   readonly onCancel: () => void;
   readonly onDecide: (reason: string) => Promise<void>;
 }): JSX.Element {
   const app = useApp();
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useState(begin);
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   // The attribute `autofocus` counts in a page that is loaded only.
   useEffect(() => field.current?.focus(), []);
-  const person = personOf(app);
-  const isReady = reason.trim() !== '' && person !== '' && !isBusy;
+  const isReady = reason.trim() !== begin.trim() && reason.trim() !== '' && !isBusy;
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (!isReady) return;
@@ -170,15 +188,10 @@ export function DecisionForm({
       class="decision"
       aria-label={title}
       onSubmit={(event) => void submit(event)}
-      onKeyDown={(event) => {
-        const { key, ctrlKey, metaKey, isComposing, currentTarget } = event;
-        if (key !== 'Enter' || !(ctrlKey || metaKey) || isComposing) return;
-        event.preventDefault();
-        currentTarget.requestSubmit();
-      }}
+      onKeyDown={submitWithKeys}
     >
       <label for="decision-reason">
-        Reason, as {person === '' ? 'nobody yet: give your name above' : person}
+        {label}, as {personOf(app)}
       </label>
       <textarea
         id="decision-reason"

@@ -5,7 +5,8 @@ import { DiffText } from '../../../components/diff-text.tsx';
 import { AnswerNote } from '../../../components/text.tsx';
 import { useApp } from '../../../state/app.ts';
 import type { Answer } from '../../../state/use-answer.ts';
-import { MATCH_WORDS } from '../../merge-matches.ts';
+import { MATCH_WORDS, madeBy } from '../../merge-matches.ts';
+import { RecordActions } from '../../record-actions.tsx';
 
 export type MemoryAnswer = Report<'translation.memory.query'>;
 type MemoryMatch = MemoryAnswer['matches'][number];
@@ -58,13 +59,15 @@ function Match({
   const codes = penalties
     .filter(({ code }) => code !== 'candidate')
     .map(({ code }) => code.replaceAll('_', ' '));
-  const judged = record.state === 'trusted' ? [] : ['nobody has accepted it'];
-  const why = [...new Set([MATCH_WORDS[type], ...judged, ...codes])].join(', ');
+  const why = [...new Set([MATCH_WORDS[type], ...codes])].join(', ');
   return (
     <>
       <p class="match-head">
         <span class={`badge ${tone}`}>{Math.min(100, score)} %</span> <span class="muted">{why}</span>
         {children}
+      </p>
+      <p class="match-made muted">
+        {madeBy(record)} <RecordActions record={record} />
       </p>
       <p class="match-target">
         <ChipText text={proposed} source={source} lang={record.target_language} />
@@ -80,11 +83,21 @@ function Match({
 
 type Match = Report<'translation.memory.query'>['matches'][number];
 
-/** The matches with different proposals: of those with the same one, the best is enough. @param matches the best first */
-export function distinctMatches<T extends { readonly proposed_text: string }>(matches: readonly T[]): T[] {
+/**
+ * The matches with different proposals: of those with the same one, the best is enough. A proposal that nobody has accepted is left out
+ * if another one continues it: it is half a sentence.
+ *
+ * @param matches the best first
+ */
+export function distinctMatches<
+  T extends { readonly proposed_text: string; readonly record: { readonly state: string } },
+>(matches: readonly T[]): T[] {
   const seen = new Set<string>();
-  return matches.filter(({ proposed_text: text }) => {
-    if (seen.has(text)) return false;
+  return matches.filter(({ proposed_text: text, record }) => {
+    const isHalf =
+      record.state !== 'trusted' &&
+      matches.some(({ proposed_text: other }) => other.length > text.length && other.startsWith(text));
+    if (isHalf || seen.has(text)) return false;
     seen.add(text);
     return true;
   });

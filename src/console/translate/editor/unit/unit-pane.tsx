@@ -4,13 +4,16 @@ import { ChipText, type MarkedSpan } from '../../../components/chip-text.tsx';
 import { DiffText } from '../../../components/diff-text.tsx';
 import { useApp } from '../../../state/app.ts';
 import { counted } from '../../../text/format.ts';
-import { readableText, invisibleTokens } from '../../../text/text-tokens.ts';
+import { invisibleTokens } from '../../../text/text-tokens.ts';
 import { ConflictView } from '../draft/conflict-view.tsx';
-import { sessionOf } from '../draft/editor-session.ts';
+import { personOf, sessionOf } from '../draft/editor-session.ts';
 import { SaveState } from '../draft/save-state.tsx';
 import { keyOf, lookOf, spansOf, returnOf, stateOf, type Unit, toneOf } from '../unit.ts';
+import type { FoundUnit } from '../list/unit-scan.tsx';
+import { GameBox } from './game-box.tsx';
 import { isAboutTarget } from './glossary-hits.tsx';
 import { LeaseNote } from './lease-note.tsx';
+import { ScriptLines } from './script-lines.tsx';
 import { TargetField, fieldOffset, sizeOf, toField } from './target-field.tsx';
 import type { UnitWork } from './use-unit-work.ts';
 
@@ -18,16 +21,17 @@ import type { UnitWork } from './use-unit-work.ts';
 export function UnitPane({
   work,
   index,
-  before,
-  after,
+  script,
   moves,
+  onSelect,
   children,
 }: {
   readonly work: UnitWork;
   readonly index: number;
-  readonly before: Unit | undefined;
-  readonly after: Unit | undefined;
+  /** The lines around the unit, in their order. */
+  readonly script: readonly FoundUnit[];
   readonly moves: JSX.Element;
+  readonly onSelect: (index: number) => void;
   readonly children: JSX.Element;
 }): JSX.Element {
   const app = useApp();
@@ -40,10 +44,12 @@ export function UnitPane({
         {moves}
       </UnitHead>
       <Returned review={returnOf(unit, draft)} />
-      {translation === null ? null : (
-        <LeaseNote translation={translation} person={sessionOf(app).claimant(unit.unit_id)} />
-      )}
-      <Neighbour unit={before} label="Before" />
+      {translation === null ? null : <LeaseNote translation={translation} person={personOf(app)} />}
+      <ScriptLines
+        lines={script.filter((line) => line.index < index)}
+        label="Lines before"
+        onOpen={onSelect}
+      />
       <div class="unit-texts-pair">
         <div class="text-block">
           <h3>Source</h3>
@@ -85,7 +91,11 @@ export function UnitPane({
           <SaveState draft={draft} state={stateOf(unit, draft)} />
         </div>
       </div>
-      <Neighbour unit={after} label="After" />
+      <ScriptLines
+        lines={script.filter((line) => line.index > index)}
+        label="Lines after"
+        onOpen={onSelect}
+      />
     </>
   );
 }
@@ -137,18 +147,6 @@ function UnitHead({ unit, index, children }: { unit: Unit; index: number; childr
         {keyOf(unit)}
       </code>
       {children}
-    </div>
-  );
-}
-
-function Neighbour({ unit, label }: { unit: Unit | undefined; label: string }) {
-  if (unit === undefined) return null;
-  const target = unit.translation?.target_text ?? '';
-  return (
-    <div class="neighbour muted">
-      <span class="neighbour-label">{label}</span>
-      <bdi class="clip">{readableText(unit.source_text)}</bdi>
-      <bdi class="clip">{target === '' ? '–' : readableText(target)}</bdi>
     </div>
   );
 }
@@ -214,6 +212,7 @@ function TargetFacts({ work }: { work: UnitWork }) {
           {message}
         </p>
       ))}
+      {unit.box === null || text === '' ? null : <GameBox text={text} box={unit.box} />}
       <p class="muted">
         {counted(size.characters, 'character')}, {counted(size.lines, 'line')}
       </p>

@@ -4,9 +4,12 @@ import { ApiFailure, failureOf } from '../../../api/api-client.ts';
 import { useApp, type App } from '../../../state/app.ts';
 import { useAnswer, type Answer } from '../../../state/use-answer.ts';
 import { insertMissing, missingMarks, type Mark } from '../../../text/text-marks.ts';
+import type { DraftDesk, UnitName } from '../draft/draft-desk.ts';
 import { sessionOf } from '../draft/editor-session.ts';
+import type { Suggestion } from '../draft/suggestions.ts';
 import { isForeignText, type UnitDraft } from '../draft/unit-draft.ts';
 import type { ReadTarget } from '../draft/update-bodies.ts';
+import type { FoundUnit } from '../list/unit-scan.tsx';
 import { useClaim } from '../draft/use-claim.ts';
 import { baseOf, fitsAddress, memoryContext, obstacleTo, placeOf, taskFeedKey, type Unit } from '../unit.ts';
 import type { GlossaryAnswer } from './glossary-hits.tsx';
@@ -27,8 +30,8 @@ const TOO_LONG = new ApiFailure('This text is too long to be searched for.');
 export interface PlacedUnit {
   readonly unit: Unit;
   readonly index: number;
-  readonly before: Unit | undefined;
-  readonly after: Unit | undefined;
+  /** The lines around the unit, in their order. */
+  readonly script: readonly FoundUnit[];
 }
 
 export interface UnitWork {
@@ -51,10 +54,11 @@ export interface UnitWork {
   readonly insertMatch: (at: number) => void;
   readonly insertMark: () => void;
   readonly copySource: () => void;
+  readonly suggestion: Suggestion | undefined;
+  readonly suggest: () => void;
+  readonly insertSuggestion: () => void;
   readonly save: () => void;
   readonly refresh: () => void;
-  /** The stored target; `null` while the text is not stored. */
-  readonly stored: () => Promise<ReadTarget | null>;
   /** Sends a decision about the stored target. @returns whether the server took it */
   readonly decide: (
     action: 'translation-task-update' | 'translation-proofread',
@@ -63,9 +67,9 @@ export interface UnitWork {
 }
 
 /** The work on one unit. The component must have the unit as its key. */
-export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): UnitWork {
+export function useUnitWork({ unit: row, index, script }: PlacedUnit): UnitWork {
   const app = useApp();
-  const { desk, act } = sessionOf(app);
+  const { desk, act, suggestions } = sessionOf(app);
   const { state, refresh } = useUnitDetail(app, row, index);
   // The counts of the task, and the list that follows them, belong to the change that a person just made.
   const refreshAll = (): void => {
@@ -92,19 +96,14 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
     if (phase === 'saved' || phase === 'conflict') refreshAll();
   }, [phase, draft?.base.revision]);
   useClaim({ name, draft, field });
-  const memory = useMemoryAnswer(app, unit, before, after);
+  const memory = useMemoryAnswer(app, unit, script);
   const glossary = useGlossaryAnswer(app, unit, text);
   const { source_text: source, placeholders } = unit;
   const missing = useMemo(
     () => missingMarks(source, text, placeholders),
     [source, text, placeholders.join('\n')],
   );
-  const stored = async (): Promise<ReadTarget | null> => {
-    const settled = await desk.settled(unit.unit_id);
-    if (settled === null || (settled.phase.kind !== 'clean' && settled.phase.kind !== 'saved')) return null;
-    const { source: read, target, revision } = settled.base;
-    return { ...name, source: read, text: target, revision };
-  };
+  const suggestion = suggestions.for(unit);
   return {
     unit,
     detail: state.value,
@@ -119,17 +118,18 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
     field,
     refusal,
     refresh,
-    stored,
     type: (typed) => {
       setRefusal(null);
       if (draft === undefined) desk.see(name, base);
       desk.type(name, fromField(typed, source));
     },
-    ...fieldEdits({ unit, memory, field: mayEdit ? field : null }),
+    ...fieldEdits({ unit, memory, suggestion, field: mayEdit ? field : null }),
+    suggestion,
+    suggest: () => void suggestions.ask(name.taskId, unit.unit_id),
     save: () => desk.saveNow(unit.unit_id),
     decide: async (action, bodyOf) => {
       setRefusal(null);
-      const target = await stored();
+      const target = await storedTarget(desk, name);
       if (target === null) {
         setRefusal(NOT_STORED);
         return false;
@@ -147,14 +147,24 @@ export function useUnitWork({ unit: row, index, before, after }: PlacedUnit): Un
   };
 }
 
+/** The stored target; `null` while the text is not stored. */
+async function storedTarget(desk: DraftDesk, name: UnitName): Promise<ReadTarget | null> {
+  const settled = await desk.settled(name.unitId);
+  if (settled === null || (settled.phase.kind !== 'clean' && settled.phase.kind !== 'saved')) return null;
+  const { source, target, revision } = settled.base;
+  return { ...name, source, text: target, revision };
+}
+
 /** The changes of the field that buttons and keys make; none without a field that may be edited. */
 function fieldEdits({
   unit: { source_text: source, placeholders },
   memory,
+  suggestion,
   field,
 }: {
   readonly unit: UnitWork['unit'];
   readonly memory: UnitWork['memory'];
+  readonly suggestion: UnitWork['suggestion'];
   readonly field: UnitWork['field'] | null;
 }) {
   const edit = (change: (input: HTMLTextAreaElement) => void): void => {
@@ -176,6 +186,9 @@ function fieldEdits({
         if (next !== null) replaceText(input, next.text, next.caret);
       }),
     copySource: () => replace(source),
+    insertSuggestion: () => {
+      if (suggestion !== undefined) replace(suggestion.target_text);
+    },
   };
 }
 
@@ -186,15 +199,10 @@ function newerOf(row: Unit, detail: Unit | undefined): Unit {
   return isOlder && detail.source_text === row.source_text ? row : detail;
 }
 
-function useMemoryAnswer(
-  app: App,
-  unit: Unit,
-  before: Unit | undefined,
-  after: Unit | undefined,
-): Answer<MemoryAnswer> {
+function useMemoryAnswer(app: App, unit: Unit, script: readonly FoundUnit[]): Answer<MemoryAnswer> {
   const query = {
     source_text: unit.source_text,
-    source_context: JSON.stringify(memoryContext(unit, before, after)),
+    source_context: JSON.stringify(memoryContext(unit, script)),
     limit: String(MATCH_LIMIT),
   };
   return useAnswer(
