@@ -117,8 +117,9 @@ for program in $programs; do
     continue
   fi
   say "building $program"
-  GOBIN=$work nice -n 10 go install -trimpath -ldflags "-s -w" "$(package_of "$program")@$(origin_of "$program")" >&2
-  mv "$work/$program" "$folder/$program"
+  package=$(package_of "$program")
+  GOBIN=$work nice -n 10 go install -trimpath -ldflags "-s -w" "$package@$(origin_of "$program")" >&2
+  mv "$work/${package##*/}" "$folder/$program"
 done
 
 finish

@@ -23,7 +23,6 @@ interface SchemaNode {
 /** Settings that the chart sets itself; a value for one of them would be overwritten. */
 const SET_BY_CHART = {
   server: [
-    'listen',
     'metrics',
     'publicBaseUrl',
     'snapshot',
@@ -75,19 +74,24 @@ export function renderValuesSchema(): string {
   return `${JSON.stringify({ ...withoutKeyword(schema, 'default'), title: 'Values of the chart slipway' }, null, 2)}\n`;
 }
 
+/** values.schema.json of values without settings of a program. */
+export function renderPlainSchema(schema: z.ZodType, title: string): string {
+  return `${JSON.stringify({ ...withoutKeyword(jsonSchema(schema), 'default'), title }, null, 2)}\n`;
+}
+
 /** values.yaml: every default with its description above it. */
-export function renderValuesYaml(): string {
+export function renderValuesYaml(schema: z.ZodType): string {
   // Helm reads YAML 1.1, where a plain off is false.
-  const document = new Document(chartValuesSchema.parse({}), { schema: 'yaml-1.1' });
+  const document = new Document(schema.parse({}), { schema: 'yaml-1.1' });
   document.commentBefore =
     ' Values of the chart, with their defaults. Generated from scripts/chart/values-schema.ts by `make docs`; do not edit.';
-  comment(document.contents as YAMLMap, jsonSchema(chartValuesSchema), 0);
+  comment(document.contents as YAMLMap, jsonSchema(schema), 0);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
 /** The table of the chart's README: value, default, description. */
-export function valueRows(): string[][] {
-  return rowsOf(jsonSchema(chartValuesSchema), chartValuesSchema.parse({}), []);
+export function valueRows(schema: z.ZodType): string[][] {
+  return rowsOf(jsonSchema(schema), schema.parse({}), []);
 }
 
 function jsonSchema(schema: z.ZodType): SchemaNode {

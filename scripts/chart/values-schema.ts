@@ -16,6 +16,8 @@ import {
 } from './kubernetes-fields.ts';
 
 const MAX_PORT = 65_535;
+/** Where processors are short, requests are shares: clients come before syncs, parsing and translation. */
+const [SERVER_CPU, DAEMON_CPU] = ['250m', '100m'] as const;
 const labels = strings.default({});
 const duration = z.string().regex(/^(?:[0-9]+(?:ms|[smhd]))+$/, 'must be a duration such as 30s');
 const secretName = z
@@ -25,6 +27,15 @@ const secretName = z
 const fileName = z
   .string()
   .regex(/^[a-zA-Z0-9][-._a-zA-Z0-9]{0,252}$/, 'must be a file name of letters, digits, "-", "_" and "."');
+
+const pullSecrets = z.array(z.union([z.strictObject({ name }), name])).default([]);
+
+const aggregateRoles = z
+  .array(z.enum(['view', 'edit']))
+  .default(['view'])
+  .describe(
+    'Rights on ReleaseChannels for those who have roles of the cluster, in every namespace: view to read them with view, edit and admin; edit to change them with edit and admin.',
+  );
 
 const image = z
   .strictObject({
@@ -40,21 +51,22 @@ const image = z
       .default('')
       .describe('Digest of the image. Wins over the tag.'),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
-    pullSecrets: z.array(z.strictObject({ name })).default([]).describe('Secrets for a private registry.'),
+    pullSecrets: pullSecrets.describe('Secrets for a private registry, as {name} or as the name alone.'),
   })
   .describe('The image with all programs.');
 
 /**
  * The values of one program of a pod. The generator puts the settings of the program in, from the schema of its configuration.
  *
+ * @param cpu its request; where processors are short, requests are also the shares
  * @param settings what its `config` has, and which settings that is by default
  */
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type of a schema is the schema
-function program(what: string, settings: { readonly text: string; readonly initial: object }) {
+function program(what: string, cpu: string, settings: { readonly text: string; readonly initial: object }) {
   return z
     .strictObject({
       config: kubernetesObject.default({ ...settings.initial }).describe(settings.text),
-      resources: resources('250m', '512Mi', '1Gi'),
+      resources: resources(cpu, '512Mi', '1Gi'),
       env: environment,
       envFrom: environmentFrom,
       extraVolumeMounts: volumeMounts,
@@ -62,15 +74,19 @@ function program(what: string, settings: { readonly text: string; readonly initi
     .describe(what);
 }
 
-const server = program('The distribution server.', {
-  text: "Settings of slipway-server (docs/reference/configuration.md), except those that the chart sets: listen, metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
+const server = program('The distribution server.', SERVER_CPU, {
+  text: "Settings of slipway-server (docs/reference/configuration.md), except those that the chart sets: metrics, publicBaseUrl, snapshot, attestation, the daemon's address and the tokens.",
   initial: {},
 });
 
-const daemon = program('The backend daemon, a sidecar that starts before the server and stops after it.', {
-  text: 'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, metrics, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
-  initial: { upstream: { kind: 'none' } },
-});
+const daemon = program(
+  'The backend daemon, a sidecar that starts before the server and stops after it.',
+  DAEMON_CPU,
+  {
+    text: 'Settings of slipway-daemon (docs/reference/configuration.md), except those that the chart sets: listen, metrics, snapshot.root, data, signingKeyFiles. upstream is the source of the releases.',
+    initial: { upstream: { kind: 'none' } },
+  },
+);
 
 function volume(size: string, what: string) {
   return z
@@ -155,7 +171,7 @@ const localization = z
       .describe(
         'Peers that providers are reached at, on the ports of their URLs, such as [{ipBlock: {cidr: 203.0.113.7/32}}]. Empty: those of networkPolicy.egressPorts.',
       ),
-    daemonResources: resources('500m', '1Gi', '2Gi').describe(
+    daemonResources: resources(DAEMON_CPU, '1Gi', '2Gi').describe(
       'Requests and limits of the daemon instead of daemon.resources. Besides the daemon itself, each of parse.processes may use parse.memoryMebibytes, and so may the process that patches.',
     ),
   })
@@ -237,6 +253,11 @@ const backend = z
   .default('origin')
   .describe('Whose Service clients are led to. /admin, if it is reachable, is always that of the origin.');
 
+// Source: Gateway API, GEP-2257.
+const gatewayDuration = z
+  .string()
+  .regex(/^(?:(?:[0-9]{1,5}(?:h|m|s|ms)){1,4})?$/, 'must be a duration of the Gateway API such as 0s or 5m');
+
 const ingress = z
   .strictObject({
     enabled: z.boolean().default(false),
@@ -245,6 +266,12 @@ const ingress = z
     hosts: routeHosts,
     tlsSecret: name.default('').describe('Secret with the certificate of the hosts. Empty: no TLS here.'),
     admin: routeAdmin,
+    pathType: z
+      .enum(['Prefix', 'ImplementationSpecific'])
+      .default('Prefix')
+      .describe(
+        'Prefix: paths are Prefix or Exact. ImplementationSpecific: all are that, for a controller that refuses dots in others, as ingress-nginx can from 1.8 on and does from 1.12 on.',
+      ),
     annotations: strings
       .default({
         'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
@@ -262,6 +289,17 @@ const httpRoute = z
     parentRefs: kubernetesList.default([]).describe('Gateways to attach to, such as [{name: public}].'),
     hostnames: routeHosts,
     admin: routeAdmin,
+    timeouts: z
+      .strictObject({
+        request: gatewayDuration
+          .default('0s')
+          .describe('Limit for a whole response. 0s: none, so that a long download is not cut off.'),
+        backendRequest: gatewayDuration.default('').describe('Limit for one attempt at the backend.'),
+      })
+      .prefault({})
+      .describe(
+        'Timeouts of the rules. Empty: that of the Gateway. They need the Gateway API 1.2, and a Gateway that has them.',
+      ),
     annotations: strings.default({}),
   })
   .describe('HTTPRoute of the Gateway API.');
@@ -313,8 +351,13 @@ const networkPolicy = z
       .array(z.int().min(1).max(MAX_PORT))
       .default([80, 443])
       .describe(
-        'TCP ports that the daemon may reach. The ports of the URLs of upstream and of providers are added.',
+        'TCP ports that the daemon may reach. The ports of the URLs of upstream, of the token service of a registry, of providers and of the proxy in daemon.env are added.',
       ),
+    dnsPorts: z
+      .array(z.int().min(1).max(MAX_PORT))
+      .min(1)
+      .default([53, 5353])
+      .describe('Ports of DNS, at any address. The pods of DNS in OpenShift listen on 5353.'),
     egressTo: kubernetesList
       .default([])
       .describe('Peers that the daemon may reach on egressPorts. Empty: all but egressExcept.'),
@@ -324,6 +367,7 @@ const networkPolicy = z
       .describe(
         'Networks that the daemon may not reach on these ports: link-local addresses, where clouds serve the credentials of a node.',
       ),
+    ingress: kubernetesList.default([]).describe('Further ingress rules of server and daemon.'),
     egress: kubernetesList.default([]).describe('Further egress rules of server and daemon.'),
     apiServerPorts: z
       .array(z.int().min(1).max(MAX_PORT))
@@ -360,11 +404,10 @@ const prometheusRule = z
         'Label matchers of this installation\'s series, such as job="slipway". Empty: the jobs of the chart\'s monitors.',
       ),
     runbookUrl: z
-      .string()
-      .regex(RUNBOOK_ADDRESS)
-      .default('https://slipway.dev/runbooks')
+      .union([z.literal(''), z.string().regex(RUNBOOK_ADDRESS)])
+      .default('')
       .describe(
-        'Where docs/runbooks is published: alerts, problems and the console link to its pages, and the board to their folder. server.config.runbooks.url changes it for problems and the console.',
+        'Where alerts, problems, the console and the board find a copy of docs/runbooks, whose pages are REASON.md. Empty: on the servers, below /admin/dashboard/runbooks. server.config.runbooks.url changes it for problems and the console.',
       ),
     disabled: z
       .array(z.string().regex(/^Slipway[A-Za-z]+$/))
@@ -404,7 +447,7 @@ const operator = z
       .describe(
         'Settings of slipway-operator (docs/reference/configuration.md), except those that the chart sets: kubernetes, probes, metrics, namespaces and the Lease.',
       ),
-    resources: resources('50m', '192Mi', '384Mi'),
+    resources: resources('50m', '192Mi', '384Mi').describe('Requests and limits.'),
     env: environment,
     envFrom: environmentFrom,
     pod: pods('The pods of the operator.', 'Empty: the pods are spread over nodes.'),
@@ -434,11 +477,11 @@ const edge = z
       })
       .prefault({})
       .describe('Token for an origin whose server.config.auth.public is token. Needed only then.'),
-    server: program('The distribution server of an edge.', {
+    server: program('The distribution server of an edge.', SERVER_CPU, {
       text: 'Settings that differ from those in server.config. A pod that ends finishes its downloads within shutdown.drainSeconds.',
       initial: { shutdown: { drainSeconds: 300 } },
     }).prefault({}),
-    daemon: program('The daemon of an edge.', {
+    daemon: program('The daemon of an edge.', DAEMON_CPU, {
       text: 'Settings of slipway-daemon; those in daemon.config are of the origin alone. The chart sets the address and the keys of the origin. upstream.slipway.pollSeconds is the time between two polls of it.',
       initial: {},
     }).prefault({}),
@@ -483,13 +526,15 @@ export const chartValuesSchema = z.strictObject({
   commonLabels: labels.describe(
     'Labels for every object. They win over those of the chart, except over those of selectors.',
   ),
+  commonAnnotations: strings
+    .default({})
+    .describe(
+      "Annotations for every object, but not for the pods of workloads. An object's own annotations take precedence.",
+    ),
   global: z
     .looseObject({
       imageRegistry: z.string().default('').describe('Registry of all images of all charts.'),
-      imagePullSecrets: z
-        .array(z.union([z.strictObject({ name }), name]))
-        .default([])
-        .describe('Secrets for a private registry, beside image.pullSecrets.'),
+      imagePullSecrets: pullSecrets.describe('Secrets for a private registry, beside image.pullSecrets.'),
     })
     .prefault({})
     .describe('Values that a parent chart shares with all of its charts. Others than these are ignored.'),
@@ -498,6 +543,12 @@ export const chartValuesSchema = z.strictObject({
     .default(true)
     .describe('For the condition of a parent chart. The chart itself does not read it.'),
   image: image.prefault({}),
+  platform: z
+    .enum(['', 'openshift'])
+    .default('')
+    .describe(
+      'openshift: pods have no runAsUser, runAsGroup and fsGroup, because OpenShift chooses them. Empty: any other Kubernetes.',
+    ),
   publicBaseUrl: z
     .string()
     .regex(/^(?:https?:\/\/[^/?#@]+)?$/, 'must be scheme, host and port only')
@@ -516,6 +567,17 @@ export const chartValuesSchema = z.strictObject({
     .describe('Further volumes of the pod, such as a local tree for an upstream of kind directory.'),
   storage: storage.prefault({ snapshot: {}, data: {} }),
   localization: localization.prefault({ exchange: {} }),
+  secrets: z
+    .strictObject({
+      generate: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether keys and tokens may be made without access to the cluster (helm template, Argo CD), another one at each run. An install or upgrade by Helm makes them once without it.',
+        ),
+    })
+    .prefault({})
+    .describe('The Secrets that the chart makes.'),
   signing: signing.prefault({}),
   admin: admin.prefault({}),
   service: service.prefault({}),
@@ -536,6 +598,7 @@ export const chartValuesSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe('Whether this release installs and upgrades the CRD. An uninstall keeps it.'),
+      aggregateRoles,
     })
     .prefault({})
     .describe('The CustomResourceDefinition of ReleaseChannel.'),
@@ -552,9 +615,7 @@ export const chartValuesSchema = z.strictObject({
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     })
-    .describe(
-      'Security context of every pod. null removes a field: OpenShift chooses runAsUser, runAsGroup and fsGroup itself.',
-    ),
+    .describe('Security context of every pod. null removes a field. For OpenShift set platform instead.'),
   securityContext: kubernetesObject
     .default({
       allowPrivilegeEscalation: false,
@@ -567,6 +628,19 @@ export const chartValuesSchema = z.strictObject({
     })
     .describe('Security context of every container. null removes a field.'),
   serviceAccount: serviceAccount('The ServiceAccount of server and daemon. Neither talks to Kubernetes.'),
+  test: z
+    .strictObject({
+      resources: kubernetesObject
+        .default({
+          requests: { cpu: '50m', memory: '96Mi', 'ephemeral-storage': '16Mi' },
+          limits: { memory: '256Mi', 'ephemeral-storage': '64Mi' },
+        })
+        .describe('Requests and limits.'),
+      annotations: strings.default({}),
+      labels,
+    })
+    .prefault({})
+    .describe('The pod of `helm test`.'),
   extraObjects: z
     .array(z.union([kubernetesObject, z.string()]))
     .default([])
@@ -576,6 +650,22 @@ export const chartValuesSchema = z.strictObject({
     .min(60)
     .default(3600)
     .describe('Time for a rollout. A pod is ready when its first release is synced and attested.'),
+});
+
+/** The values of the chart slipway-crds. */
+export const crdsValuesSchema = z.strictObject({
+  commonLabels: labels.describe(
+    'Labels for every object. They win over those of the chart, except over name, instance and component.',
+  ),
+  commonAnnotations: strings
+    .default({})
+    .describe("Annotations for every object. An object's own annotations take precedence."),
+  global: kubernetesObject.default({}).describe('Values that charts share. The chart does not read them.'),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('For the condition of a parent chart. The chart itself does not read it.'),
+  aggregateRoles,
 });
 
 /** The parsed values of the chart. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listenHost } from '../platform/http/listen-host.ts';
 import { LOG_LEVELS } from '../platform/logging/logging.ts';
 
 const port = z.int().min(0).max(65_535);
@@ -149,14 +150,14 @@ export const operatorConfigurationSchema = z
     pods,
     probes: z
       .strictObject({
-        host: z.string().min(1).default('0.0.0.0').describe('Address of the probe port.'),
+        host: listenHost('Address of the probe port'),
         port: port.default(8081).describe('TCP port of /livez and /readyz; 0 picks a free one.'),
       })
       .prefault({})
       .describe('Address of the probes.'),
     metrics: z
       .strictObject({
-        host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
+        host: listenHost('Address of the metrics port'),
         port: port.default(9090).describe('TCP port of /metrics; 0 picks a free one.'),
       })
       .prefault({})

@@ -14,6 +14,10 @@ export interface OperatorMetrics {
     readonly channels: () => Iterable<ReleaseChannel>;
     readonly queued: () => number;
     readonly isLeading: () => boolean;
+    /** Failed reconciliations in a row of an object. */
+    readonly failuresOf: (key: string) => number;
+    /** Fields of a status that the definition in the cluster does not take; `null` while that is not known. */
+    readonly missingFields: () => number | null;
   }): void;
 }
 
@@ -51,15 +55,23 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
     turned: (kind, turn) => {
       turns.inc({ kind, turn });
     },
-    observe: ({ channels, queued, isLeading }) => {
+    observe: ({ channels, queued, isLeading, failuresOf, missingFields }) => {
       observeChannels(channels, registers);
-      observeEachChannel(channels, registers);
+      observeEachChannel(channels, registers, failuresOf);
       const depth = new Gauge({
         name: 'slipway_operator_queue_depth',
         help: 'ReleaseChannels that wait for a reconciliation.',
         registers,
         collect: () => {
           depth.set(queued());
+        },
+      });
+      const missing = new Gauge({
+        name: 'slipway_operator_status_missing_fields',
+        help: 'Fields that every status lacks, because the definition in the cluster does not take them; 0 while that is not known.',
+        registers,
+        collect: () => {
+          missing.set(missingFields() ?? 0);
         },
       });
       const leading = new Gauge({
@@ -78,7 +90,11 @@ export function createOperatorMetrics(registry: Registry): OperatorMetrics {
 const MAX_CHANNEL_SERIES = 1000;
 
 /** Registers the gauges of each ReleaseChannel. A deleted one has no series. */
-function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers: Registry[]): void {
+function observeEachChannel(
+  channels: () => Iterable<ReleaseChannel>,
+  registers: Registry[],
+  failuresOf: (key: string) => number,
+): void {
   const each = (name: string, help: string, read: (channel: ReleaseChannel) => number | null): void => {
     const gauge: Gauge<'namespace' | 'name'> = new Gauge({
       name: `slipway_operator_release_channel_${name}`,
@@ -102,6 +118,11 @@ function observeEachChannel(channels: () => Iterable<ReleaseChannel>, registers:
       if (ready?.status === 'True') return 1;
       return ready !== null && isCalm(spec.channel, ready.reason) ? null : 0;
     },
+  );
+  each(
+    'reconcile_failures',
+    'Failed reconciliations of the ReleaseChannel in a row: its status is older than the state of its pods.',
+    ({ key }) => failuresOf(key),
   );
   each(
     'sync_failures',

@@ -4,16 +4,15 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CHART_VALUES } from '../support/chart-values.ts';
 import { CHART, parseObjects, runHelm } from '../support/helm.ts';
-import { startKubeControlPlane } from '../support/kube-control-plane.ts';
+import { connectKubeApi } from '../support/kube-control-plane.ts';
 import { FOREIGN_CRDS, kubeTools } from '../support/kube-tools.ts';
 import { runKubeconform, writeKindSchemas } from '../support/kubeconform.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const CRD_FILE = join(CHART, 'files/slipway.dev_releasechannels.yaml');
 
 const programs = kubeTools(
   'etcd',
@@ -60,7 +59,11 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     rendered.getOrInsertComputed(JSON.stringify(values), () => renderNow(values));
   const renderNow = (values: object): string => {
     const args = ['template', 'test', CHART, '--namespace', 'slipway', '--values', '-'];
-    const input = stringify({ publicBaseUrl: 'https://resources.example.org', ...values });
+    const input = stringify({
+      publicBaseUrl: 'https://resources.example.org',
+      secrets: { generate: true },
+      ...values,
+    });
     const run = runHelm(programs?.helm ?? '', args, { home, input });
     expect(run.stderr).toBe('');
     return run.stdout;
@@ -73,7 +76,7 @@ describe.skipIf(programs === null)('the rendered chart', () => {
   };
   const expectConforming = (objects: string): void => {
     const found = conformityOf(objects);
-    expect(found.length).toBeGreaterThan(1);
+    expect(found.length).toBeGreaterThan(0);
     expect(found.filter(({ status }) => status !== 'statusValid')).toEqual([]);
   };
 
@@ -82,11 +85,12 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     home = await mkdtemp(join(tmpdir(), 'slipway-conformity-'));
     schemas = join(home, 'schemas');
     await mkdir(schemas);
-    const cluster = await startKubeControlPlane();
-    if (cluster === null) throw new Error('the control plane is missing');
+    // It knows ReleaseChannel: its definition and the file of the chart are rendered by one function.
+    const access = inject('operatorPlane');
+    if (access === null) throw new Error('the control plane is missing');
+    const cluster = connectKubeApi(access);
     try {
-      const files = [CRD_FILE, ...FOREIGN_CRDS.map((name) => programs[name])];
-      const args = ['apply', '--server-side', ...files.flatMap((file) => ['-f', file])];
+      const args = ['apply', '--server-side', ...FOREIGN_CRDS.flatMap((name) => ['-f', programs[name]])];
       const env = { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home };
       const run = spawnSync(programs.kubectl, args, { encoding: 'utf8', env });
       expect(run.stderr).toBe('');
@@ -98,7 +102,7 @@ describe.skipIf(programs === null)('the rendered chart', () => {
         'com.coreos.monitoring.v1.ServiceMonitor',
       ]);
     } finally {
-      await cluster.stop();
+      await cluster.close();
     }
   });
 
@@ -110,12 +114,16 @@ describe.skipIf(programs === null)('the rendered chart', () => {
     expectConforming(render(values));
   });
 
-  it.each(['manifests/install.yaml', 'manifests/samples/releasechannels.yaml'])(
-    '%s conforms, too',
-    (file) => {
-      expectConforming(readFileSync(join(ROOT, file), 'utf8'));
-    },
-  );
+  it.each([
+    'manifests/namespace.yaml',
+    'manifests/crd.yaml',
+    'manifests/install.yaml',
+    'manifests/samples/releasechannels.yaml',
+    'manifests/samples/demo-upstream.yaml',
+    'manifests/samples/sign-in.yaml',
+  ])('%s conforms, too', (file) => {
+    expectConforming(readFileSync(join(ROOT, file), 'utf8'));
+  });
 
   it('shows hubs an example of a ReleaseChannel that conforms, too', () => {
     const { annotations } = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as {

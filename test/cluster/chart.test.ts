@@ -12,6 +12,8 @@ import { keyIdOf, loadSigningKeys, loadTrustedKeys } from '../../src/attestation
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
 import { operatorConfigurationSchema } from '../../src/operator/config.ts';
 import { electionRules, watchedNamespaceRules } from '../support/operator-rbac.ts';
+import { PROVIDER_PRESETS } from '../../src/localization/translation/providers/provider-presets.ts';
+import { UPSTREAM_KINDS } from '../../src/upstream/upstream-config.ts';
 import { serverConfigurationSchema } from '../../src/server/config/config.ts';
 import { CHART_VALUES, REFUSED_VALUES } from '../support/chart-values.ts';
 import { CHART, parseObjects, runHelm, type KubeObject, type ProgramRun } from '../support/helm.ts';
@@ -25,7 +27,47 @@ const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/releasechan
 const ESTABLISHED = ['customresourcedefinitions', '--for=condition=Established', '--timeout=290s', '--all'];
 const PUBLIC_BASE_URL = 'https://resources.example.org';
 
-const programs = kubeTools('etcd', 'kube-apiserver', 'helm', 'kubectl', ...FOREIGN_CRDS);
+const programs = kubeTools('etcd', 'kube-apiserver', 'helm', 'helm3', 'kubectl', ...FOREIGN_CRDS);
+
+const TEMPLATE = ['template', 'test', CHART, '--namespace', NAMESPACE, '--values', '-'];
+
+const inputOf = (values: object): string =>
+  stringify({ publicBaseUrl: PUBLIC_BASE_URL, secrets: { generate: true }, ...values });
+
+/** Objects in order of kind and name, without the keys and tokens that each run makes. */
+function comparable(objects: readonly KubeObject[]): unknown[] {
+  return objects
+    .map((object) =>
+      object.kind === 'Secret' ? { ...object, data: Object.keys(object.data ?? {}) } : object,
+    )
+    .sort((left, right) => byText([left.kind, left.metadata], [right.kind, right.metadata]));
+}
+
+/** Kinds of a sample whose schemas no registry here has. */
+const KINDS_OF_GKE = [
+  ['HealthCheckPolicy', 'healthcheckpolicies'],
+  ['GCPBackendPolicy', 'gcpbackendpolicies'],
+] as const;
+
+/** A definition of networking.gke.io that takes any object. */
+function openDefinition(kind: string, plural: string): object {
+  const group = 'networking.gke.io';
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  return {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+}
+
+/** The rule of a policy that lets pods ask for names. */
+const DNS = {
+  ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))),
+};
 
 /** The volumes of a pod of this workload: a StatefulSet adds its claims. */
 function volumesOf({ template, volumeClaimTemplates = [] }: KubeObject['spec']): object[] {
@@ -47,16 +89,13 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
 };
 
 describe.skipIf(programs === null)('the chart', () => {
-  const { helm, kubectl } = programs ?? { helm: '', kubectl: '' };
+  const { helm, helm3, kubectl } = programs ?? { helm: '', helm3: '', kubectl: '' };
   let home = '';
   let cluster: KubeControlPlane;
   const rendered = new Map<string, KubeObject[]>();
 
   const render = (values: object, ...args: readonly string[]): ProgramRun =>
-    runHelm(helm, ['template', 'test', CHART, '--namespace', NAMESPACE, '--values', '-', ...args], {
-      home,
-      input: stringify({ publicBaseUrl: PUBLIC_BASE_URL, ...values }),
-    });
+    runHelm(helm, [...TEMPLATE, ...args], { home, input: inputOf(values) });
   const renderedNow = (values: object): KubeObject[] => {
     const run = render(values);
     expect(run.stderr).toBe('');
@@ -70,6 +109,11 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(run.stderr).toBe('');
     expect(run.code).toBe(0);
     return run.stdout;
+  };
+  /** Whoever installs next is to own it. */
+  const deleteDefinition = async (): Promise<void> => {
+    await cluster.request('DELETE', CRD);
+    await until(async () => (await cluster.request('GET', CRD)).status === 404);
   };
   const secret = async (name: string): Promise<Record<string, string>> => {
     const { status, body } = await cluster.request('GET', `/api/v1/namespaces/kept/secrets/${name}`);
@@ -102,6 +146,11 @@ describe.skipIf(programs === null)('the chart', () => {
       env: { ...process.env, KUBECONFIG: cluster.kubeconfig },
     });
     expect(run.stderr).toBe('');
+    for (const [kind, plural] of KINDS_OF_GKE) {
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      const { status } = await cluster.request('POST', path, { body: openDefinition(kind, plural) });
+      expect(status).toBe(201);
+    }
     spawnSync(kubectl, ['wait', ...ESTABLISHED], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
   });
 
@@ -151,6 +200,17 @@ describe.skipIf(programs === null)('the chart', () => {
       );
       expect(run.stderr).toBe('');
       expect(run.stdout.trim().split('\n')).toHaveLength(objects.length + pods.length);
+    });
+
+    it('is the same with Helm 3', () => {
+      const run = runHelm(helm3, [...TEMPLATE, '--kube-version', '1.29.0'], { home, input: inputOf(values) });
+      expect(run.stderr).toBe('');
+      expect(comparable(parseObjects(run.stdout))).toEqual(comparable(objectsOf(values)));
+    });
+
+    it('names no port of a NetworkPolicy, as some network plugins know numbers alone', () => {
+      const policies = objectsOf(values).filter(({ kind }) => kind === 'NetworkPolicy');
+      expect(JSON.stringify(policies)).not.toMatch(/"port":"/);
     });
 
     it('gives every program a configuration that it accepts', () => {
@@ -368,12 +428,7 @@ describe.skipIf(programs === null)('the chart', () => {
       objectsOf({ networkPolicy }).find(({ kind }) => kind === 'NetworkPolicy')?.spec.egress as unknown[];
     const [dns, upstream, ...rest] = egressOf({}) as Array<Record<string, unknown>>;
     expect(rest).toEqual([]);
-    expect(dns).toEqual({
-      ports: [
-        { port: 53, protocol: 'UDP' },
-        { port: 53, protocol: 'TCP' },
-      ],
-    });
+    expect(dns).toEqual(DNS);
     expect(upstream?.['to']).toEqual([
       { namespaceSelector: {} },
       { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
@@ -403,6 +458,170 @@ describe.skipIf(programs === null)('the chart', () => {
     ]);
     const open = { ...values, localization: { ...values.localization, providerPeers: [] } };
     expect(rulesOf(open)).toMatchObject([{ ports: tcp(80, 443, 8443) }]);
+    // Without an address, a preset has its own: a vendor's, or one in the pod.
+    const rulesOfPresets = (names: readonly string[]): unknown => {
+      const presets = names.map((preset) => [preset, { kind: 'openai', preset, model: 'm' }]);
+      const providers = Object.fromEntries([...presets, ['none', { kind: 'memory-only' }]]) as object;
+      return rulesOf({
+        networkPolicy: { egressPorts: [] },
+        localization: { enabled: true },
+        daemon: { config: { translation: { providers } } },
+      });
+    };
+    const local = Object.entries(PROVIDER_PRESETS).filter(([, { url }]) => url?.startsWith('http://127.'));
+    expect(rulesOfPresets(local.map(([name]) => name))).toEqual([]);
+    expect(rulesOfPresets(['gemini'])).toMatchObject([{ ports: tcp(443) }]);
+  });
+
+  it('lets the daemon reach every kind of upstream over a network, and what stands before it', () => {
+    const portsOf = (daemon: object): number[] => {
+      const policy = objectsOf({ daemon, networkPolicy: { egressPorts: [] } }).find(
+        ({ kind }) => kind === 'NetworkPolicy',
+      );
+      const [, upstream] = (policy?.spec.egress ?? []) as Array<{ ports: Array<{ port: number }> }>;
+      return (upstream?.ports ?? []).map(({ port }) => port);
+    };
+    const needed = { oci: { repository: 'r', tags: ['official'], trustedKeys: ['/k'] } } as const;
+    const remote = Object.entries(UPSTREAM_KINDS).filter(([, { setting }]) => setting === 'url');
+    expect(remote.length).toBeGreaterThan(3);
+    for (const [kind, { section }] of remote) {
+      const more = section === 'oci' ? needed.oci : {};
+      const upstream = { kind, [section]: { url: 'http://u.example.org:8123', ...more } };
+      expect(portsOf({ config: { upstream } }), kind).toEqual([8123]);
+    }
+    const plain = { kind: 'manifest', manifest: { url: 'http://u.example.org' } };
+    expect(portsOf({ config: { upstream: plain } })).toEqual([80]);
+    const { daemon } = CHART_VALUES[
+      'a port of its own, a proxy, and a registry with a token service elsewhere'
+    ] as { readonly daemon: object };
+    expect(portsOf(daemon)).toEqual([5000, 5001, 3128]);
+  });
+
+  it('gives a server another port, and tells all who reach it', () => {
+    const objects = objectsOf(
+      CHART_VALUES['a port of its own, a proxy, and a registry with a token service elsewhere'] ?? {},
+    );
+    const ofKind = (...kinds: readonly string[]): KubeObject[] =>
+      objects.filter(({ kind }) => kinds.includes(kind));
+    const listening = ofKind('Deployment', 'StatefulSet').map(({ metadata, spec }) => [
+      metadata.name,
+      spec.template.spec.containers[0].ports[0].containerPort,
+    ]);
+    expect(new Map(listening as Array<[string, number]>)).toEqual(
+      new Map([
+        ['test-slipway', 8000],
+        ['test-slipway-operator', 8081],
+        ['test-slipway-edge', 8001],
+      ]),
+    );
+    // slipway ctl in the container of the server.
+    const origin = ofKind('Deployment').find(({ metadata }) => metadata.name === 'test-slipway');
+    expect(origin?.spec.template.spec.containers[0].env).toContainEqual({
+      name: 'SLIPWAY_CTL_URL',
+      value: 'http://127.0.0.1:8000',
+    });
+    const rules = new Map(ofKind('NetworkPolicy').map(({ metadata, spec }) => [metadata.name, spec]));
+    const portsOf = (rule: { ports: Array<{ port: number }> }): number[] =>
+      rule.ports.map(({ port }) => port);
+    expect(portsOf(rules.get('test-slipway').ingress[0])).toEqual([8000]);
+    expect(portsOf(rules.get('test-slipway').ingress[2])).toEqual([15_008]);
+    expect(portsOf(rules.get('test-slipway-edge').ingress[0])).toEqual([8001]);
+    expect(portsOf(rules.get('test-slipway-edge').egress[1])).toEqual([8000]);
+    expect(portsOf(rules.get('test-slipway-operator').egress[1])).toEqual([8080, 8000, 8001]);
+  });
+
+  it('cuts off no download in a route, and lets values override timeouts and path types', () => {
+    const specOf = (wanted: string, values: object): { readonly rules: unknown[] } =>
+      objectsOf(values).find(({ kind }) => kind === wanted)?.spec as { rules: unknown[] };
+    const own = CHART_VALUES[
+      'an Ingress whose controller refuses dots, and a route with the timeouts of its Gateway'
+    ] as { readonly httpRoute: object; readonly ingress: object };
+    const { timeouts: _timeouts, ...route } = own.httpRoute as { readonly timeouts: object };
+    const { rules } = specOf('HTTPRoute', { httpRoute: route });
+    expect(rules.map((rule) => (rule as { timeouts?: unknown }).timeouts)).toEqual([
+      { request: '0s' },
+      { request: '0s' },
+    ]);
+    expect(JSON.stringify(specOf('HTTPRoute', own))).not.toContain('timeouts');
+    const typesOf = (values: object): Set<string> =>
+      new Set(
+        [...JSON.stringify(specOf('Ingress', values)).matchAll(/"pathType":"(\w+)"/g)].map(
+          ([, type = '']) => type,
+        ),
+      );
+    expect(typesOf({ ingress: { enabled: true } })).toEqual(new Set(['Prefix', 'Exact']));
+    expect(typesOf(own)).toEqual(new Set(['ImplementationSpecific']));
+  });
+
+  it('writes the annotations of the user on every object, and keeps its own', () => {
+    const objects = objectsOf(CHART_VALUES['annotations on every object'] ?? {});
+    expect(new Set(objects.map(({ kind }) => kind)).size).toBeGreaterThan(15);
+    for (const { kind, metadata } of objects) {
+      expect(metadata.annotations, `${kind} ${metadata.name}`).toMatchObject({
+        'example.org/owner': 'games',
+      });
+      // What an uninstall keeps is not for a value of all objects to say.
+      const isKept = ['Secret', 'PersistentVolumeClaim', 'CustomResourceDefinition'].includes(kind);
+      expect(metadata.annotations?.['helm.sh/resource-policy'], kind).toBe(isKept ? 'keep' : 'delete');
+    }
+    const test = objects.find(({ kind }) => kind === 'Pod');
+    expect(test?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test', 'example.org/test': 'a' });
+    expect(test?.metadata.labels).toMatchObject({ 'sidecar.istio.io/inject': 'false' });
+  });
+
+  it('fits into a namespace with a quota and a range of limits, where the values say so', async () => {
+    const path = '/api/v1/namespaces/narrow';
+    const make = async (at: string, body: object): Promise<void> => {
+      expect((await cluster.request('POST', at, { body })).status).toBe(201);
+    };
+    await make('/api/v1/namespaces', { metadata: { name: 'narrow' } });
+    await make(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
+    const hard = Object.fromEntries(
+      ['requests', 'limits'].flatMap((kind) =>
+        ['cpu', 'memory', 'ephemeral-storage'].map((what) => [`${kind}.${what}`, '100Gi']),
+      ),
+    );
+    await make(`${path}/limitranges`, {
+      metadata: { name: 'narrow' },
+      spec: { limits: [{ type: 'Container', maxLimitRequestRatio: { cpu: '1', memory: '1' } }] },
+    });
+    await make(`${path}/resourcequotas`, { metadata: { name: 'narrow' }, spec: { hard } });
+    // A controller would write it.
+    const used = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']));
+    const { body: quota } = await cluster.request('GET', `${path}/resourcequotas/narrow`);
+    const written = await cluster.request('PUT', `${path}/resourcequotas/narrow/status`, {
+      body: { ...(quota as object), status: { hard, used } },
+    });
+    expect(written.status).toBe(200);
+    const errorsOf = (values: object): string => {
+      const pods = objectsOf(values).flatMap(({ kind, metadata, spec }) => {
+        const pod = kind === 'Pod' ? spec : spec?.template?.spec;
+        const { serviceAccountName: _account, ...rest } = pod ?? {};
+        const at = { name: metadata.name, namespace: 'narrow' };
+        return pod?.containers === undefined
+          ? []
+          : [
+              {
+                apiVersion: 'v1',
+                kind: 'Pod',
+                metadata: at,
+                spec: { ...rest, volumes: volumesOfPod(pod, spec) },
+              },
+            ];
+      });
+      expect(pods.length).toBeGreaterThan(1);
+      return spawnSync(kubectl, ['create', '--dry-run=server', '-f', '-'], {
+        encoding: 'utf8',
+        input: pods.map((pod) => JSON.stringify(pod)).join('\n'),
+        env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home },
+      }).stderr;
+    };
+    const volumesOfPod = (pod: { volumes?: object[] }, spec: KubeObject['spec']): object[] =>
+      spec.template === undefined ? (pod.volumes ?? []) : volumesOf(spec);
+    await until(() =>
+      /must specify limits\.cpu|maxLimitRequestRatio|limit to request ratio/.test(errorsOf({})),
+    );
+    expect(errorsOf(CHART_VALUES['all that a quota demands'] ?? {})).toBe('');
   });
 
   it('lets the daemon of an edge reach its origin, and gives it only the public key of that', () => {
@@ -459,6 +678,16 @@ describe.skipIf(programs === null)('the chart', () => {
 
     it('have a Service and a disruption budget of their own, and the Ingress leads to them', () => {
       const objects = objectsOf(BESIDE);
+      const labelled = (name: string, value: string): unknown[] =>
+        objects
+          .filter(({ metadata }) => metadata.labels?.[name] === value)
+          .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      // By these, kubectl slipway finds the origin alone, and the tokens of both.
+      expect(labelled('app.kubernetes.io/component', 'admin')).toEqual(['Service test-slipway-admin']);
+      expect(labelled('slipway.dev/admin-token', 'true')).toEqual([
+        'Secret test-slipway-admin',
+        'Secret test-slipway-edge-admin',
+      ]);
       const edgeLabels = { ...originLabels, 'app.kubernetes.io/component': 'edge' };
       expect(find(objects, 'Service', 'test-slipway-edge').spec.selector).toEqual(edgeLabels);
       expect(find(objects, 'Service', 'test-slipway').spec.selector).toEqual(originLabels);
@@ -510,7 +739,7 @@ describe.skipIf(programs === null)('the chart', () => {
       const alerts = { prometheusRule: { runbookUrl: 'https://wiki.example.org/books' } };
       const own = { ...alerts, server: { config: { runbooks: { url: 'https://help.example.org/' } } } };
       for (const name of ['test-slipway', 'test-slipway-edge']) {
-        expect(runbooks({}, name)).toBe('https://slipway.dev/runbooks/');
+        expect(runbooks({}, name)).toBe('/admin/dashboard/runbooks/');
         expect(runbooks(alerts, name)).toBe('https://wiki.example.org/books/');
         expect(runbooks(own, name)).toBe('https://help.example.org/');
       }
@@ -566,7 +795,7 @@ describe.skipIf(programs === null)('the chart', () => {
         'app.kubernetes.io/component': 'edge',
       });
       expect(edges.egress.slice(1)).toEqual([
-        { ports: [{ port: 'http', protocol: 'TCP' }], to: [{ podSelector: { matchLabels: originLabels } }] },
+        { ports: [{ port: 8080, protocol: 'TCP' }], to: [{ podSelector: { matchLabels: originLabels } }] },
       ]);
       expect(JSON.stringify(origin.ingress[0].from)).toContain('"edge"');
       const operator = objectsOf(DISKS).find(
@@ -712,7 +941,7 @@ describe.skipIf(programs === null)('the chart', () => {
   it('gives the operator exactly the permissions it needs, in its configured namespaces', () => {
     const rolesOf = (operator: object): Array<readonly [string, string | undefined, unknown]> =>
       objectsOf({ admin: { exposeControl: true }, operator: { enabled: true, ...operator } })
-        .filter(({ kind }) => kind.endsWith('Role'))
+        .filter(({ kind, metadata }) => kind.endsWith('Role') && !metadata.name.includes('-releasechannels-'))
         .map(({ kind, metadata, rules }) => [kind, metadata.namespace, rules] as const)
         .sort(byText);
     const election = ['Role', NAMESPACE, electionRules('test-slipway-operator')];
@@ -752,14 +981,9 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(policyTypes).toEqual(['Ingress', 'Egress']);
     const [dns, servers, api, ...rest] = egress ?? [];
     expect(rest).toEqual([]);
-    expect(dns).toEqual({
-      ports: [
-        { port: 53, protocol: 'UDP' },
-        { port: 53, protocol: 'TCP' },
-      ],
-    });
+    expect(dns).toEqual(DNS);
     expect(servers).toEqual({
-      ports: [{ port: 'http', protocol: 'TCP' }],
+      ports: [{ port: 8080, protocol: 'TCP' }],
       to: [
         {
           namespaceSelector: {},
@@ -808,8 +1032,6 @@ describe.skipIf(programs === null)('the chart', () => {
         '127.0.0.1',
         'test-slipway.slipway.svc',
         'test-slipway-admin.slipway.svc',
-        // People follow the links to the runbooks; no program does.
-        'slipway.dev',
       ]),
     );
   });
@@ -918,14 +1140,16 @@ describe.skipIf(programs === null)('the chart', () => {
         dependencies: [{ name: 'slipway', version: '*', condition: 'slipway.enabled' }],
       }),
     );
-    const objects = (more: object): KubeObject[] => {
-      const run = runHelm(helm, ['template', 'game', parent, '--namespace', NAMESPACE, '--values', '-'], {
+    const args = ['template', 'game', parent, '--namespace', NAMESPACE, '--kube-version', '1.29.0'];
+    const objects = (program: string, more: object): KubeObject[] => {
+      const run = runHelm(program, [...args, '--values', '-'], {
         home,
         input: stringify({
           global: { imageRegistry: 'registry.internal', storageClass: 'of-other-charts' },
           slipway: {
             publicBaseUrl: PUBLIC_BASE_URL,
-            podSecurityContext: { runAsUser: null },
+            platform: 'openshift',
+            secrets: { generate: true },
             ...more,
           },
         }),
@@ -933,17 +1157,88 @@ describe.skipIf(programs === null)('the chart', () => {
       expect(run.stderr).toBe('');
       return parseObjects(run.stdout);
     };
-    const found = objects({ enabled: true, admin: { exposeControl: true }, operator: { enabled: true } });
     const alone = objectsOf({ admin: { exposeControl: true }, operator: { enabled: true } });
-    expect(found.map(({ kind }) => kind).sort()).toEqual(alone.map(({ kind }) => kind).sort());
-    const deployment = found.find(
-      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'game-slipway',
+    for (const program of [helm, helm3]) {
+      const found = objects(program, {
+        enabled: true,
+        admin: { exposeControl: true },
+        operator: { enabled: true },
+      });
+      expect(found.map(({ kind }) => kind).sort()).toEqual(alone.map(({ kind }) => kind).sort());
+      const deployment = found.find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'game-slipway',
+      );
+      const pod = deployment?.spec.template.spec;
+      expect(pod.containers[0].image).toBe('registry.internal/slipway:0.1.0');
+      // A parent chart cannot say null to every Helm.
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+      expect(JSON.stringify(found)).not.toMatch(/runAsUser|runAsGroup|"fsGroup"/);
+      expect(objects(program, { enabled: false })).toEqual([]);
+    }
+  });
+
+  it('makes no keys without a cluster, where each run would make others, unless that is asked for', () => {
+    const refused = render({ secrets: { generate: false } });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`kubectl -n ${NAMESPACE} create secret generic slipway-signing`);
+    expect(refused.stderr).toContain(`kubectl -n ${NAMESPACE} create secret generic slipway-admin`);
+    const named = { signing: { existingSecret: 'keys' }, admin: { existingSecret: 'tokens' } };
+    expect(render({ secrets: { generate: false }, ...named }).code).toBe(0);
+    expect(render({ secrets: { generate: false }, ...named, edge: { enabled: true } }).stderr).toContain(
+      'below edge',
     );
-    const pod = deployment?.spec.template.spec;
-    expect(pod.containers[0].image).toBe('registry.internal/slipway:0.1.0');
-    expect(pod.securityContext).toMatchObject({ runAsGroup: 65_532 });
-    expect(pod.securityContext.runAsUser).toBeUndefined();
-    expect(objects({ enabled: false })).toEqual([]);
+    // With a cluster, also in a namespace that does not exist yet, an install is one step.
+    const args = ['install', 'one', CHART, '--namespace', 'absent', '--create-namespace', '--dry-run=server'];
+    const run = runHelm(helm, [...args, '--set', `publicBaseUrl=${PUBLIC_BASE_URL}`], {
+      home,
+      kubeconfig: cluster.kubeconfig,
+    });
+    expect(run.stderr).toBe('');
+    expect(run.stdout).toContain('name: one-slipway-signing');
+  });
+
+  it('says which option an upgrade with the values of an older version needs', async () => {
+    const values = parse(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>;
+    const helpers = await readFile(join(CHART, 'templates/_helpers.tpl'), 'utf8');
+    const sections = Object.entries(values)
+      .filter(
+        ([name, value]) =>
+          name !== 'global' && name !== 'commonLabels' && typeof value === 'object' && !Array.isArray(value),
+      )
+      .map(([name]) => name);
+    const list = /range \$name := list ((?:"[a-zA-Z]+" ?)+)/.exec(helpers)?.[1] ?? '';
+    const checked = [...list.matchAll(/"([a-zA-Z]+)"/g)].map(([, name]) => name);
+    expect(new Set(checked)).toEqual(new Set(sections));
+    const older = join(home, 'older');
+    await cp(CHART, older, { recursive: true });
+    const { test: _test, secrets: _secrets, ...rest } = values;
+    await writeFile(join(older, 'values.yaml'), stringify(rest, { version: '1.1' }));
+    const run = runHelm(helm, ['template', 'test', older, '--set', `publicBaseUrl=${PUBLIC_BASE_URL}`], {
+      home,
+    });
+    expect(run.stderr).toContain('the values have no secrets:');
+    expect(run.stderr).toContain('Use helm upgrade --reset-then-reuse-values');
+  });
+
+  it('gives the roles of the cluster rights on ReleaseChannels, unless the values say otherwise', () => {
+    const rolesOf = (values: object): KubeObject[] =>
+      objectsOf(values).filter(({ kind }) => kind === 'ClusterRole');
+    const roles = rolesOf({ crds: { aggregateRoles: ['view', 'edit'] } });
+    // Only reading is given to others without being asked for.
+    expect(rolesOf({}).map(({ metadata }) => metadata.name)).toEqual([
+      `${NAMESPACE}-test-slipway-releasechannels-view`,
+    ]);
+    expect(roles.map(({ metadata }) => metadata.name)).toEqual([
+      `${NAMESPACE}-test-slipway-releasechannels-edit`,
+      `${NAMESPACE}-test-slipway-releasechannels-view`,
+    ]);
+    expect(JSON.stringify(roles)).not.toContain('deletecollection');
+    for (const { metadata } of roles) {
+      expect(metadata.labels).toMatchObject({ 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' });
+    }
+    expect(roles[0]?.metadata.labels).not.toHaveProperty('rbac.authorization.k8s.io/aggregate-to-view');
+    expect(rolesOf({ crds: { aggregateRoles: [] } })).toEqual([]);
+    expect(rolesOf({ crds: { install: false } })).toEqual([]);
   });
 
   it('makes a key pair that both programs load, another one for each installation', async () => {
@@ -970,6 +1265,22 @@ describe.skipIf(programs === null)('the chart', () => {
     const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
     release('install', 'kept', CHART, ...set);
     const before = [await secret('kept-slipway-signing'), await secret('kept-slipway-admin')];
+    // Secrets that exist are read by their names, and no others.
+    const rbac = { apiGroup: 'rbac.authorization.k8s.io', name: 'reader' };
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['get'] }];
+    for (const [kind, body] of [
+      ['clusterroles', { rules }],
+      [
+        'clusterrolebindings',
+        { roleRef: { ...rbac, kind: 'ClusterRole' }, subjects: [{ ...rbac, kind: 'User' }] },
+      ],
+    ] as const) {
+      const path = `/apis/rbac.authorization.k8s.io/v1/${kind}`;
+      const made = await cluster.request('POST', path, { body: { metadata: { name: 'reader' }, ...body } });
+      expect(made.status).toBe(201);
+    }
+    const look = ['template', 'kept', CHART, '--dry-run=server', '--kube-as-user', 'reader'];
+    expect(release(...look, ...set)).toContain(before[0]?.['signing.key']);
     release('upgrade', 'kept', CHART, ...set, '--set', 'server.config.log.level=debug');
     release('rollback', 'kept', '1');
     expect([await secret('kept-slipway-signing'), await secret('kept-slipway-admin')]).toEqual(before);
@@ -1024,24 +1335,60 @@ describe.skipIf(programs === null)('the chart', () => {
     release('uninstall', 'kept');
   });
 
+  it('leaves the CRD to the chart slipway-crds, which takes it over, upgrades and keeps it', async () => {
+    const crds = join(CHART, '../slipway-crds');
+    const older = join(home, 'older-crds');
+    await cp(crds, older, { recursive: true });
+    const file = join(older, 'files/slipway.dev_releasechannels.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('- relch', '- older'));
+    const definition = async (): Promise<KubeObject> => {
+      const { status, body } = await cluster.request('GET', CRD);
+      expect(status).toBe(200);
+      return body as KubeObject;
+    };
+    const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
+    release('install', 'kept', CHART, ...set);
+    release(
+      'install',
+      'crds',
+      older,
+      '--take-ownership',
+      '--set',
+      'aggregateRoles={view,edit},commonAnnotations.a=b',
+    );
+    release('upgrade', 'kept', CHART, ...set, '--set', 'crds.install=false');
+    expect((await definition()).spec.names.shortNames).toEqual(['older']);
+    release('upgrade', 'crds', crds);
+    expect((await definition()).spec.names.shortNames).toEqual(['relch']);
+    expect((await definition()).metadata).toMatchObject({
+      labels: { 'app.kubernetes.io/name': 'slipway-crds' },
+      annotations: { 'meta.helm.sh/release-name': 'crds', 'helm.sh/resource-policy': 'keep' },
+    });
+    const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/kept-crds-releasechannels-view';
+    expect(((await cluster.request('GET', role)).body as KubeObject).metadata).toMatchObject({
+      labels: { 'rbac.authorization.k8s.io/aggregate-to-admin': 'true' },
+      annotations: { a: 'b' },
+    });
+    for (const name of ['kept', 'crds']) release('uninstall', name);
+    await definition();
+    await deleteDefinition();
+  });
+
   it.each(['scripts/chart.ts', 'scripts/manifests.ts'])('is the output of %s', (script) => {
     const run = spawnSync(process.execPath, [script, '--check'], { cwd: ROOT, encoding: 'utf8' });
     expect(run.stderr).toBe('');
     expect(run.status).toBe(0);
   });
 
-  it('has twenty sets of values in its tests', () => {
-    expect(Object.keys(CHART_VALUES).length).toBeGreaterThanOrEqual(20);
+  it('has thirty sets of values in its tests', () => {
+    expect(Object.keys(CHART_VALUES).length).toBeGreaterThanOrEqual(30);
   });
 
-  it('tells hubs its home, its makers and its CRD', () => {
+  it('tells hubs its makers and its CRD', () => {
     const chart = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8')) as {
       readonly annotations: Readonly<Record<string, string>>;
     };
     expect(chart).toMatchObject({
-      home: expect.stringMatching(/^https:/) as unknown,
-      icon: expect.stringMatching(/\.svg$/) as unknown,
-      sources: [expect.stringMatching(/^https:/)],
       maintainers: [{ name: expect.any(String) as unknown }],
     });
     const [listed] = parse(chart.annotations['artifacthub.io/crds'] ?? '') as Array<Record<string, string>>;
@@ -1052,6 +1399,13 @@ describe.skipIf(programs === null)('the chart', () => {
     expect(listed).toMatchObject({ kind: spec.names.kind, name: metadata.name, version: version?.name });
   });
 
+  it('has a registry apart from the repository in every example, as the packaged chart has one of its own', () => {
+    const files = ['manifests/samples/*.yaml', 'charts/slipway/README.md', 'docs/how-to/*.md'];
+    for (const file of globSync(files, { cwd: ROOT })) {
+      expect(readFileSync(join(ROOT, file), 'utf8'), file).not.toMatch(/repository(?:: |=)registry\./);
+    }
+  });
+
   it.each(globSync('manifests/samples/values-*.yaml', { cwd: ROOT }))('installs with %s', (file) => {
     // Claims stay, so each has its own name.
     const name = basename(file, '.yaml');
@@ -1059,7 +1413,8 @@ describe.skipIf(programs === null)('the chart', () => {
     release('uninstall', name);
   });
 
-  it('leaves the CRD to the installation that created it', () => {
+  it('leaves the CRD to the installation that created it', async () => {
+    await deleteDefinition();
     const set = ['--set', `publicBaseUrl=${PUBLIC_BASE_URL}`];
     release('install', 'kept', CHART, ...set);
     expect(release('install', 'second', CHART, ...set)).toContain(
@@ -1068,23 +1423,27 @@ describe.skipIf(programs === null)('the chart', () => {
     for (const name of ['kept', 'second']) release('uninstall', name);
   });
 
-  it('is installed without Helm by manifests/install.yaml, and its samples of ReleaseChannel are accepted', async () => {
-    await cluster.request('DELETE', CRD);
-    await until(async () => (await cluster.request('GET', CRD)).status === 404);
+  it('is installed without Helm by the files in manifests, and its samples of ReleaseChannel are accepted', async () => {
+    await deleteDefinition();
     const apply = (file: string): ReturnType<typeof spawnSync> =>
       spawnSync(kubectl, ['apply', '--server-side', '--namespace', 'slipway', '-f', file], {
         cwd: ROOT,
         encoding: 'utf8',
         env: { ...process.env, KUBECONFIG: cluster.kubeconfig, HOME: home },
       });
-    const install = apply('manifests/install.yaml');
-    expect(install.stderr).toBe('');
+    for (const name of ['namespace', 'crd', 'install']) {
+      expect(apply(`manifests/${name}.yaml`).stderr).toBe('');
+    }
     spawnSync(kubectl, ['wait', ...ESTABLISHED], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
     const channels = apply('manifests/samples/releasechannels.yaml');
     expect(channels.stderr).toBe('');
     expect(String(channels.stdout).trim().split('\n')).toHaveLength(2);
     // Nothing in it says that Helm manages it.
-    const [, ...objects] = readFileSync(join(ROOT, 'manifests/install.yaml'), 'utf8').split('---\n');
-    expect(objects.join('')).not.toMatch(/helm/i);
+    for (const name of ['namespace', 'crd', 'install']) {
+      const [, ...objects] = readFileSync(join(ROOT, `manifests/${name}.yaml`), 'utf8').split('---\n');
+      expect(objects.join('')).not.toMatch(/helm/i);
+      // Who deletes what was installed keeps the definition, and with it the objects of others.
+      expect(objects.some((each) => each.includes('CustomResourceDefinition'))).toBe(name === 'crd');
+    }
   });
 });

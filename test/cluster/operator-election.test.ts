@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FakeSlipway } from '../support/fake-slipway.ts';
 import { kubeTools } from '../support/kube-tools.ts';
-import { startFakes, sharedOperatorWorld } from '../support/operator-world.ts';
+import { startFakes, sharedOperatorWorld, type ChannelObject } from '../support/operator-world.ts';
 import type { SlipwayProcess } from '../support/process.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
 import { until } from '../support/until.ts';
@@ -73,6 +73,53 @@ describe.skipIf(missing)('of two operators', () => {
     await until(() => leads(standby));
     expect((await holder(namespace)).leaseTransitions).toBe(1);
     expect(fake.actions.map(({ action }) => action)).toEqual(['schedule-add', 'sync', 'sync']);
+  });
+
+  it('nothing is lost or done twice when the leader dies in the middle of its work', async () => {
+    const count = 100;
+    const namespace = await world().createNamespace();
+    const [fake] = await startFakes(1);
+    const names = Array.from({ length: count }, (_, index) => `channel-${index}`);
+    const applyAll = async (annotations: object = {}): Promise<void> => {
+      await Promise.all(
+        names.map(async (name) => {
+          const spec = { serverRef: { name, port: 80 }, sync: { interval: '15m' } };
+          await world().apply(namespace, name, spec, annotations);
+        }),
+      );
+    };
+    // Makes the Secret, once.
+    await world().expose(namespace, 'of-the-secret', [fake!]);
+    await Promise.all(names.map(async (name) => await world().expose(namespace, name, [fake!])));
+    const args = [...LONG, '--reconcile.intervalSeconds=300'];
+    const leader = await world().startOperator(namespace, { args });
+    await until(() => leads(leader));
+    const standby = await world().startOperator(namespace, { args });
+    await until(async () => (await fetch(`${standby.url}/readyz`)).ok);
+    await applyAll();
+    await until(() => fake!.schedules.size === count);
+
+    await applyAll({ 'slipway.dev/requestedAt': 'under load' });
+    const syncs = (): number => fake!.actions.filter(({ action }) => action === 'sync').length;
+    await until(() => syncs() >= 10);
+    await leader.kill();
+    expect(syncs()).toBeLessThan(count);
+    // Nobody has to wait for the rest of the lease: its holder is dead.
+    await world().plane.request('PATCH', leaseOf(namespace), {
+      contentType: 'application/merge-patch+json',
+      body: { spec: { leaseDurationSeconds: 1 } },
+    });
+    await until(async () => {
+      const path = `/apis/slipway.dev/v1alpha1/namespaces/${namespace}/releasechannels`;
+      const { items } = (await world().plane.request('GET', path)).body as {
+        items: readonly ChannelObject[];
+      };
+      return items.every(({ status }) => status?.lastHandledReconcileAt === 'under load');
+    });
+    expect(leads(standby)).toBe(true);
+    expect(syncs()).toBe(count);
+    expect(fake!.actions.filter(({ action }) => action === 'schedule-add')).toHaveLength(count);
+    expect(fake!.schedules.size).toBe(count);
   });
 
   it('one that stood still stops acting and ends: nothing is done twice', async () => {

@@ -1,7 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -17,11 +17,10 @@ import { systemClock } from '../../src/platform/process/clock.ts';
 import { bytesOf, untilServed } from '../support/edge.ts';
 import { startSystem } from '../support/system.ts';
 import { exportBundle, makeAttestedStore, runBundleCommand, type AttestedStore } from '../support/bundles.ts';
-import { freePorts } from '../support/free-ports.ts';
 import { kubeTools } from '../support/kube-tools.ts';
+import { startRegistry } from '../support/oci-registry.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { hasTool } from '../support/tools.ts';
-import { until } from '../support/until.ts';
 
 const tools = hasTool('skopeo') ? kubeTools('crane', 'oras', 'registry') : null;
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
@@ -39,30 +38,6 @@ let world: World;
 
 function run(program: string, ...argv: readonly string[]): void {
   execFileSync(program, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
-}
-
-/** Starts the reference registry of the OCI distribution specification on an empty folder. */
-async function startRegistry(
-  directory: string,
-  program: string,
-  atEnd: (end: () => void) => void,
-): Promise<string> {
-  const [port = 0] = await freePorts(1);
-  const configuration = {
-    version: '0.1',
-    storage: { filesystem: { rootdirectory: join(directory, 'registry') } },
-    http: { addr: `127.0.0.1:${port}` },
-  };
-  const file = join(directory, 'registry.yml');
-  await writeFile(file, JSON.stringify(configuration));
-  const registry = spawn(program, ['serve', file], {
-    stdio: 'ignore',
-    env: { PATH: '/usr/bin:/bin', OTEL_TRACES_EXPORTER: 'none' },
-  });
-  atEnd(() => void registry.kill('SIGKILL'));
-  const host = `127.0.0.1:${port}`;
-  await until(async () => (await fetch(`http://${host}/v2/`)).ok);
-  return host;
 }
 
 describe.skipIf(tools === null)('a bundle in a registry', () => {

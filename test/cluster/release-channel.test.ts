@@ -36,6 +36,27 @@ describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
 
   const ids = (fake: FakeSlipway): string[] => [...fake.schedules.keys()].sort();
 
+  it('is reconciled in each namespace of the list, and in no other', async ({ onTestFinished }) => {
+    const [fake] = await startFakes(1, onTestFinished);
+    const namespaces = [];
+    for (let count = 0; count < 3; count += 1) {
+      const namespace = await world().createNamespace();
+      await world().expose(namespace, 'slipway', [fake!]);
+      await world().apply(namespace, 'official');
+      namespaces.push(namespace);
+    }
+    const [first = '', second = '', other = ''] = namespaces;
+    const args = [`--watch.namespaces=${first},${second}`, '--election.namespace', first];
+    await world().startOperator(first, { args, atEnd: onTestFinished });
+    for (const namespace of [first, second]) {
+      await world().untilCondition(namespace, 'official', 'Ready', 'True');
+      // Events of the second, too: the watches go on.
+      await world().apply(namespace, 'official', { sync: { interval: '15m' } });
+      await until(() => fake!.schedules.has(`relch:${namespace}:official:sync`));
+    }
+    expect(await world().get(other, 'official')).not.toHaveProperty('status');
+  });
+
   it('becomes Ready, with its schedules in place, in one status patch of one owner', async ({
     onTestFinished,
   }) => {
@@ -55,6 +76,7 @@ describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
       ['Represented', 'True'],
       ['Serving', 'True'],
       ['Healthy', 'True'],
+      ['StatusComplete', 'True'],
     ]);
     expect(status).toMatchObject({
       observedGeneration: 1,
@@ -319,6 +341,7 @@ describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
       ['Represented', 'Unknown', 'NothingPublished'],
       ['Serving', 'Unknown', 'NothingPublished'],
       ['Healthy', 'Unknown', 'NothingPublished'],
+      ['StatusComplete', 'True', 'EveryFieldWritten'],
       ['BaseCurrent', 'Unknown', 'NothingPublished'],
       ['Translated', 'True', 'Complete'],
       ['Publishable', 'True', 'NothingBlocks'],
@@ -374,6 +397,7 @@ describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
       ['Represented', 'Unknown', 'ReleaseWithdrawn'],
       ['Serving', 'Unknown', 'ReleaseWithdrawn'],
       ['Healthy', 'Unknown', 'ReleaseWithdrawn'],
+      ['StatusComplete', 'True', 'EveryFieldWritten'],
       ['BaseCurrent', 'Unknown', 'NothingPublished'],
       ['Translated', 'True', 'Complete'],
       ['Publishable', 'False', 'PublishBlocked'],
@@ -746,6 +770,44 @@ describe.skipIf(missing)('a ReleaseChannel', { concurrent: true }, () => {
     await handled('second');
     expect(first.actions.map(({ action }) => action)).toEqual(['sync', 'sync']);
     expect(new Set(first.actions.map(({ key }) => key)).size).toBe(2);
+  });
+
+  it('handles a request when its task has ended and the pods serve its result', async ({
+    onTestFinished,
+  }) => {
+    const { namespace, first } = await scene(onTestFinished);
+    await world().apply(namespace, 'official');
+    await world().untilCondition(namespace, 'official', 'Ready', 'True');
+    first.taskStatus = 'running';
+    await world().apply(namespace, 'official', {}, { 'slipway.dev/requestedAt': 'now' });
+    const running = await world().untilCondition(
+      namespace,
+      'official',
+      'Reconciling',
+      'True',
+      'RequestInProgress',
+    );
+    expect(running).not.toHaveProperty('lastHandledReconcileAt');
+    // The daemon has the release first, and its server follows.
+    first.current.official = 'r2';
+    first.history.unshift(releaseRow('official', 'r2', 'current'));
+    first.taskStatus = 'succeeded';
+    await until(async () => {
+      const found = (await world().get(namespace, 'official'))?.status;
+      return found?.conditions.some(({ message }) => message.includes('does not serve the current official'));
+    });
+    expect((await world().get(namespace, 'official'))?.status).not.toHaveProperty('lastHandledReconcileAt');
+    first.setVerdict('official', null);
+    await world().untilStatus(namespace, 'official', { lastHandledReconcileAt: 'now' });
+    expect((await world().get(namespace, 'official'))?.status).toMatchObject({
+      lastHandledReconcileAt: 'now',
+      release: { id: 'r2' },
+      history: [{ id: 'r2' }, { id: 'r1' }],
+      pods: [{ release: 'r2' }],
+    });
+    await world().untilCondition(namespace, 'official', 'Reconciling', 'False', 'UpToDate');
+    // The task is followed, and not posted again.
+    expect(first.requests.filter((each) => each === 'POST /admin/control/sync')).toHaveLength(1);
   });
 
   it('takes its status back from another field manager', async ({ onTestFinished }) => {

@@ -12,30 +12,56 @@ import { createBLAKE3 } from 'hash-wasm';
 
 /** Larger entries are not fetched whole. */
 const MAX_BYTES = 64 * 1024 * 1024;
-const { SERVICE_URL, ADMIN_URL, CDN_HOST, PUBLIC_NEEDS_TOKEN, PATIENCE_SECONDS = '60' } = process.env;
+const { SERVICE_URL, ADMIN_URL, CDN_HOST, PUBLIC_NEEDS_TOKEN, PATIENCE_SECONDS = '120' } = process.env;
 const { ADMIN_TOKEN, EDGE_URL, EDGE_TOKEN } = process.env;
 const bearer = (token) => ({ authorization: `Bearer ${token}` });
 const reading = (token) => (PUBLIC_NEEDS_TOKEN === 'true' ? bearer(token) : {});
 const admin = bearer(ADMIN_TOKEN);
-const origin = { url: SERVICE_URL, reader: reading(ADMIN_TOKEN) };
+/** A pod that is not ready is behind the Service of the admin surface only, and says there why. */
+const origin = { url: SERVICE_URL, reader: reading(ADMIN_TOKEN), explainer: ADMIN_URL };
 const edge = { url: EDGE_URL, reader: reading(EDGE_TOKEN) };
 
 async function request(url, headers, expected) {
   const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(20_000) });
   if (response.status === expected) return response;
-  throw new Error(`${url} answered ${response.status}, expected ${expected}: ${(await response.text()).slice(0, 2000)}`);
+  const text = (await response.text()).slice(0, 2000);
+  const error = new Error(`${url} answered ${response.status}, expected ${expected}: ${text}`);
+  throw Object.assign(error, { status: response.status });
 }
 
 /** Names and addresses of a Service that was just created take a moment to be known. */
-async function waitUntilReady({ url, reader }, isExpected = () => true) {
+const waitUntilReady = ({ url, reader, explainer }, isExpected = () => true) =>
+  patiently(async () => {
+    const answer = await request(`${url}/readyz`, reader, 200).catch(async (error) => {
+      // Another answer than 503 is not about a release that is missing. A pod that is not ready may not be reachable at all.
+      const mayExplain = error.status === undefined || error.status === 503;
+      const explanation = mayExplain ? await explanationOf(explainer) : null;
+      if (explanation === null) throw error;
+      throw new Error(`${explanation} (${error.cause?.message ?? error.message})`);
+    });
+    const ready = await answer.json();
+    if (isExpected(ready)) return ready;
+    throw new Error(`${url} serves release ${ready.release_id}`);
+  });
+
+/** The state, its cause and the next step, as all surfaces say it; `null` where none of it can be learned. */
+async function explanationOf(url) {
+  try {
+    const { service } = await (await request(`${url}/healthz`, {}, 200)).json();
+    return service.next_step === null ? null : `${service.state}: ${service.message}. Next: ${service.next_step.text}`;
+  } catch {
+    return null;
+  }
+}
+
+/** Repeats a step until it succeeds, fails for a lasting cause, or the patience ends. */
+async function patiently(step, mayPass = () => true) {
   const until = performance.now() + Number(PATIENCE_SECONDS) * 1000;
   for (;;) {
     try {
-      const ready = await (await request(`${url}/readyz`, reader, 200)).json();
-      if (isExpected(ready)) return ready;
-      throw new Error(`${url} serves release ${ready.release_id}`);
+      return await step();
     } catch (error) {
-      if (performance.now() >= until) throw error;
+      if (!mayPass(error) || performance.now() >= until) throw error;
       process.stderr.write(`not ready yet: ${error.cause?.message ?? error.message}\n`);
       await sleep(1000);
     }
@@ -59,10 +85,13 @@ async function checkBytes({ url, reader }, releaseId) {
   return page.total;
 }
 
-/** The administration needs a token, and takes this one. */
+/**
+ * The administration needs a token, and takes this one. The daemon of a new pod waits until the one of the old pod has ended, and
+ * says so.
+ */
 async function checkAdmin() {
   await request(`${ADMIN_URL}/admin/releases/status`, {}, 401);
-  await request(`${ADMIN_URL}/admin/releases/status`, admin, 200);
+  await patiently(() => request(`${ADMIN_URL}/admin/releases/status`, admin, 200), ({ status }) => status === 503);
 }
 
 try {

@@ -47,6 +47,7 @@ edges know of it. Call with a dict of root and edge.
 {{- $_ := set .edge "Values" $values -}}
 {{- $_ := set .edge "Origin" (dict
   "service" (include "slipway.fullname" $root)
+  "port" (include "slipway.httpPort" $root)
   "selector" (include "slipway.selectorLabels" (dict "root" $root) | fromYaml)
   "signingSecret" (include "slipway.signingSecret" $root)
   "publicKeys" $root.Values.signing.publicKeys

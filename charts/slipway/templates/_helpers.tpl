@@ -1,5 +1,6 @@
 {{/* Beginning of the names of all objects. */}}
 {{- define "slipway.fullname" -}}
+{{- include "slipway.checkSections" . -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
@@ -25,6 +26,15 @@ selectors always do.
 {{- toYaml (mergeOverwrite $labels .root.Values.commonLabels (default dict .more) $selector) -}}
 {{- end -}}
 
+{{/*
+Annotations of an object with their key, or nothing. Call with a dict of root and, for those of its own, more, which win.
+*/}}
+{{- define "slipway.annotations" -}}
+{{- with mergeOverwrite (deepCopy .root.Values.commonAnnotations) (default dict .more) -}}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
 {{/* Labels that selectors use; they never change. */}}
 {{- define "slipway.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
@@ -41,6 +51,17 @@ app.kubernetes.io/component: {{ default (default "server" .root.Component) .comp
 {{ .repository }}:{{ default $.Chart.AppVersion .tag }}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+Security contexts of a pod and of a container. A platform that chooses users refuses pods that name one. null in values cannot say that in
+a parent chart: Helm 3 drops it.
+*/}}
+{{- define "slipway.podSecurityContext" -}}
+{{- toYaml (eq (default "" .Values.platform) "openshift" | ternary (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") .Values.podSecurityContext) -}}
+{{- end -}}
+{{- define "slipway.securityContext" -}}
+{{- toYaml (eq (default "" .Values.platform) "openshift" | ternary (omit .Values.securityContext "runAsUser" "runAsGroup") .Values.securityContext) -}}
 {{- end -}}
 
 {{/* imagePullSecrets of a pod: a name alone is allowed, as in other charts. */}}
@@ -294,17 +315,32 @@ say otherwise.
 {{- $keys := list -}}
 {{- range .Values.signing.publicKeys -}}{{- $keys = append $keys (printf "/etc/slipway/trusted/%s" .) -}}{{- end -}}
 {{- $own := dict
-  "listen" (dict "host" "0.0.0.0" "port" 8080)
-  "metrics" (dict "host" "0.0.0.0" "port" 9090)
+  "metrics" (dict "port" 9090)
   "publicBaseUrl" .Values.publicBaseUrl
   "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
   "daemon" (dict "url" "http://127.0.0.1:8091" "tokenFile" "/var/lib/slipway/pair/api.token")
   "attestation" (dict "publicKeyFiles" $keys)
   "admin" (dict "tokenFiles" $tokens "exposeControl" .Values.admin.exposeControl)
   "scrub" (dict "stateFile" "/var/lib/slipway/state/scrub.json")
-  "runbooks" (dict "url" (dig "runbooks" "url" .Values.prometheusRule.runbookUrl .Values.server.config))
 -}}
+{{- with .Values.prometheusRule.runbookUrl -}}
+{{- $own = set $own "runbooks" (dict "url" (dig "runbooks" "url" . $.Values.server.config)) -}}
+{{- end -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.server.config) $own) -}}
+{{- end -}}
+
+{{/*
+Where the alerts and the board find the runbooks: the servers have them, below the public address if the admin surface is there. A copy
+elsewhere has files, whose names end with .md.
+*/}}
+{{- define "slipway.runbooks" -}}
+{{- if .Values.prometheusRule.runbookUrl -}}
+{{- trimSuffix "/" .Values.prometheusRule.runbookUrl -}}
+{{- else if or (and .Values.ingress.enabled .Values.ingress.admin) (and .Values.httpRoute.enabled .Values.httpRoute.admin) -}}
+{{- trimSuffix "/" .Values.publicBaseUrl }}/admin/dashboard/runbooks
+{{- else -}}
+http://{{ include "slipway.fullname" . }}-admin.{{ .Release.Namespace }}.svc/admin/dashboard/runbooks
+{{- end -}}
 {{- end -}}
 
 {{/*
@@ -327,7 +363,7 @@ announces its releases, unless the settings of the user say when.
 {{- range .Values.signing.privateKeys -}}{{- $keys = append $keys (printf "/etc/slipway/signing/%s" .) -}}{{- end -}}
 {{- $own := dict
   "listen" (dict "host" "127.0.0.1" "port" 8091)
-  "metrics" (dict "host" "0.0.0.0" "port" 9091)
+  "metrics" (dict "port" 9091)
   "tokenFile" "/var/lib/slipway/pair/api.token"
   "requireToken" true
   "snapshot" (dict "root" "/var/lib/slipway/snapshot/store")
@@ -344,8 +380,8 @@ announces its releases, unless the settings of the user say when.
 {{- $own := dict
   "watch" (dict "namespaces" (has "*" $namespaces | ternary list $namespaces))
   "election" (dict "namespace" .Release.Namespace "name" (printf "%s-operator" (include "slipway.fullname" .)))
-  "probes" (dict "host" "0.0.0.0" "port" 8081)
-  "metrics" (dict "host" "0.0.0.0" "port" 9090)
+  "probes" (dict "port" 8081)
+  "metrics" (dict "port" 9090)
 -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.operator.config) $own) -}}
 {{- end -}}
@@ -370,11 +406,44 @@ release {{ $name }} in namespace {{ $namespace }}
 {{- add (ceil $delay) (ceil $drain) 10 35 10 -}}
 {{- end -}}
 
+{{/* Rejects the values of an older version, which lack what this one added. A test compares the list with the values. */}}
+{{- define "slipway.checkSections" -}}
+{{- range $name := list "commonAnnotations" "image" "server" "daemon" "storage" "localization" "secrets" "signing" "admin" "service" "ingress" "httpRoute" "autoscaling" "podDisruptionBudget" "edge" "networkPolicy" "serviceMonitor" "podMonitor" "prometheusRule" "grafanaDashboard" "operator" "crds" "pod" "podSecurityContext" "securityContext" "serviceAccount" "test" -}}
+{{- if not (kindIs "map" (get $.Values $name)) -}}
+{{- fail (printf "the values have no %s: they are those of an older version of this chart, as helm upgrade --reuse-values leaves them. Use helm upgrade --reset-then-reuse-values" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Rejects a new key or token where nothing can find it again: without a cluster, each run would make another one. The probe lists a kind
+with few and small objects, and only when a Secret is missing. Call with a dict of root and names.
+*/}}
+{{- define "slipway.mayGenerate" -}}
+{{- $root := .root -}}
+{{- $missing := list -}}
+{{- range .names }}{{ if not (lookup "v1" "Secret" $root.Release.Namespace .) }}{{ $missing = append $missing . }}{{ end }}{{ end -}}
+{{- with $root -}}
+{{- if and $missing (not .Values.secrets.generate) (not (lookup "v1" "ServiceAccount" .Release.Namespace "")) -}}
+{{- fail (printf "the chart is rendered without a cluster (helm template, Argo CD, --dry-run=client), and would make another key and token at each run. Make them once:\n  bin/slipway keygen --out keys && kubectl -n %s create secret generic slipway-signing --from-file=keys/signing.key --from-file=keys/signing.pub\n  kubectl -n %s create secret generic slipway-admin --from-literal=token=\"$(openssl rand -hex 24)\"\nand set signing.existingSecret=slipway-signing and admin.existingSecret=slipway-admin (for edges the same below edge, with Secrets of their own). To only look at the objects, use --dry-run=server --hide-secret, or set secrets.generate=true" .Release.Namespace .Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Rejects contradictory values and says what to do instead. */}}
 {{- define "slipway.checkValues" -}}
 {{- $v := .Values -}}
 {{- if and $v.serviceMonitor.enabled $v.podMonitor.enabled -}}
 {{- fail "serviceMonitor.enabled and podMonitor.enabled are both set: every series would exist twice. Leave one of them" -}}
+{{- end -}}
+{{- range $name, $config := dict "server.config" $v.server.config "edge.server.config" $v.edge.server.config -}}
+{{- $listen := default dict $config.listen -}}
+{{- if and (hasKey $listen "port") (has (int $listen.port) (list 0 8091 9090 9091)) -}}
+{{- fail (printf "%s.listen.port is %d: a Service cannot target port 0, and 8091, 9090 and 9091 are taken in the pod. Choose another one, or leave it out" $name (int $listen.port)) -}}
+{{- end -}}
+{{- if regexMatch "^(127\\.|localhost$|\\[?::1\\]?$)" (default "" $listen.host) -}}
+{{- fail (printf "%s.listen.host is %s: only the pod itself could connect, and no client, probe or operator. Set it to 0.0.0.0 or ::, or leave it out" $name $listen.host) -}}
+{{- end -}}
 {{- end -}}
 {{- if not $v.publicBaseUrl -}}
 {{- fail "publicBaseUrl is missing: set the scheme and host that clients use, such as --set publicBaseUrl=https://resources.example.org" -}}
@@ -493,17 +562,75 @@ resources:
 {{- toJson $claims -}}
 {{- end -}}
 
-{{/* Ports of the URLs of providers as a JSON list, without those that a scheme implies twice. */}}
-{{- define "slipway.providerPorts" -}}
+{{/* Port of the public listener. */}}
+{{- define "slipway.httpPort" -}}
+{{- dig "listen" "port" 8080 .Values.server.config | int -}}
+{{- end -}}
+
+{{/* Ports of the servers that an operator may ask, as a JSON list: the usual one, and those of this release. */}}
+{{- define "slipway.serverPorts" -}}
+{{- $own := include "slipway.httpPort" . | int -}}
+{{- include "slipway.portList" (list 8080 $own (dig "listen" "port" $own .Values.edge.server.config)) -}}
+{{- end -}}
+
+{{/* Ports as a JSON list without those that are there twice. */}}
+{{- define "slipway.portList" -}}
 {{- $ports := list -}}
-{{- range dig "translation" "providers" dict .Values.daemon.config -}}
-{{- with .url -}}
+{{- range . }}{{ $ports = append $ports (int .) }}{{ end -}}
+{{- toJson (uniq $ports) -}}
+{{- end -}}
+
+{{/* Ports of URLs as a JSON list. An empty text is none. */}}
+{{- define "slipway.portsOfUrls" -}}
+{{- $ports := list -}}
+{{- range . -}}
+{{- if . -}}
 {{- $port := hasPrefix "https:" . | ternary "443" "80" -}}
 {{- with regexFind ":[0-9]+$" (urlParse .).host -}}{{- $port = trimPrefix ":" . -}}{{- end -}}
-{{- $ports = append $ports (int $port) | uniq -}}
+{{- $ports = append $ports $port -}}
 {{- end -}}
 {{- end -}}
-{{- toJson $ports -}}
+{{- include "slipway.portList" $ports -}}
+{{- end -}}
+
+{{/* Ports of upstream, of the token service of a registry, and of the proxy to them, as a JSON list. */}}
+{{- define "slipway.upstreamPorts" -}}
+{{- $urls := list -}}
+{{- range $section := default dict .Values.daemon.config.upstream -}}
+{{- if kindIs "map" $section }}{{ $urls = append $urls $section.url }}{{ $urls = append $urls $section.tokenService }}{{ end -}}
+{{- end -}}
+{{- range .Values.daemon.env -}}
+{{- if regexMatch "^(?i:https?_proxy)$" .name }}{{ $urls = append $urls .value }}{{ end -}}
+{{- end -}}
+{{- include "slipway.portsOfUrls" $urls -}}
+{{- end -}}
+
+{{/* Ports of the providers of translations as a JSON list. Without a URL, a provider is on the port of https, on loopback, or nowhere. */}}
+{{- define "slipway.providerPorts" -}}
+{{- $urls := list -}}
+{{- range dig "translation" "providers" dict .Values.daemon.config -}}
+{{- $isLocal := or (eq (default "" .kind) "memory-only") (has (default "" .preset) (list "vllm" "llamacpp" "ollama")) -}}
+{{- $urls = append $urls (default ($isLocal | ternary "" "https://preset") .url) -}}
+{{- end -}}
+{{- include "slipway.portsOfUrls" $urls -}}
+{{- end -}}
+
+{{/* The egress rule for DNS. It names no peer: a cache of names on the node has a link-local address. */}}
+{{- define "slipway.dnsRule" -}}
+- ports:
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+{{- end -}}
+
+{{/* Timeouts of a rule of an HTTPRoute, or nothing. */}}
+{{- define "slipway.routeTimeouts" -}}
+{{- $timeouts := dict -}}
+{{- range $name, $value := .Values.httpRoute.timeouts }}{{ if $value }}{{ $_ := set $timeouts $name $value }}{{ end }}{{ end -}}
+{{- with $timeouts -}}
+timeouts: {{- toYaml . | nindent 2 }}
+{{- end -}}
 {{- end -}}
 
 {{/* A volume of the pod. Call with a dict of root, part and volume, its values. */}}

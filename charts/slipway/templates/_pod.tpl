@@ -15,7 +15,7 @@ spec:
   automountServiceAccountToken: false
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ include "slipway.gracePeriod" . }}
-  securityContext: {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  securityContext: {{- include "slipway.podSecurityContext" . | nindent 4 }}
   {{- include "slipway.placement" .Values.pod | nindent 2 }}
   affinity: {{- include "slipway.affinity" . | nindent 4 }}
   initContainers:
@@ -46,7 +46,7 @@ spec:
         timeoutSeconds: 10
         failureThreshold: 10
       resources: {{- toYaml (.Values.localization.enabled | ternary .Values.localization.daemonResources .Values.daemon.resources) | nindent 8 }}
-      securityContext: {{- toYaml .Values.securityContext | nindent 8 }}
+      securityContext: {{- include "slipway.securityContext" . | nindent 8 }}
       volumeMounts:
         - { name: config, mountPath: /etc/slipway/config, readOnly: true }
         - { name: signing, mountPath: /etc/slipway/signing, readOnly: true }
@@ -74,14 +74,20 @@ spec:
       image: {{ include "slipway.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       command: [node, cmd/server.ts, --config, /etc/slipway/config/server.yaml]
-      {{- with .Values.server.env }}
-      env: {{- toYaml . | nindent 8 }}
-      {{- end }}
+      env:
+        # For people: slipway ctl, run in this container, asks this server.
+        - { name: SLIPWAY_CTL_TOKEN_FILE, value: /etc/slipway/admin/{{ first .Values.admin.tokenKeys }} }
+        {{- if ne (include "slipway.httpPort" .) "8080" }}
+        - { name: SLIPWAY_CTL_URL, value: "http://127.0.0.1:{{ include "slipway.httpPort" . }}" }
+        {{- end }}
+        {{- with .Values.server.env }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       {{- with .Values.server.envFrom }}
       envFrom: {{- toYaml . | nindent 8 }}
       {{- end }}
       ports:
-        - { name: http, containerPort: 8080, protocol: TCP }
+        - { name: http, containerPort: {{ include "slipway.httpPort" . }}, protocol: TCP }
         - { name: metrics, containerPort: 9090, protocol: TCP }
       # The metrics port asks the public port over loopback, where clients cannot use up the connections of a probe.
       startupProbe:
@@ -100,7 +106,7 @@ spec:
         timeoutSeconds: 2
         failureThreshold: 2
       resources: {{- toYaml .Values.server.resources | nindent 8 }}
-      securityContext: {{- toYaml .Values.securityContext | nindent 8 }}
+      securityContext: {{- include "slipway.securityContext" . | nindent 8 }}
       volumeMounts:
         - { name: config, mountPath: /etc/slipway/config, readOnly: true }
         - { name: trusted, mountPath: /etc/slipway/trusted, readOnly: true }

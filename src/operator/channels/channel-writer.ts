@@ -5,7 +5,6 @@ import {
   type EventsV1Api,
   type EventsV1Event,
 } from '@kubernetes/client-node';
-import type { ReleaseChannelStatus } from '../../contract/crd/release-channel.ts';
 import {
   API_GROUP,
   API_VERSION,
@@ -33,12 +32,13 @@ export interface ChannelEvent {
 /** Writes to the API server; only while this process leads. */
 export interface ChannelWriter {
   /**
-   * Applies the whole status in one call, and takes over fields that others wrote into it.
+   * Applies a status in one call, and takes over fields that others wrote into it.
    *
+   * @param status the part of a ReleaseChannelStatus that the definition takes
    * @returns the resource version of the object with this status
    * @throws KubernetesError, HttpFailure, LeadershipLost
    */
-  applyStatus(channel: ReleaseChannel, status: ReleaseChannelStatus): Promise<string>;
+  applyStatus(channel: ReleaseChannel, status: unknown): Promise<string>;
   /** Records an event. A failure is logged and not thrown. */
   record(channel: ReleaseChannel, event: ChannelEvent): Promise<void>;
 }

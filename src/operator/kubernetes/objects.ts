@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConditionType } from '../../contract/crd/channel-reasons.ts';
 import {
   ReleaseChannelSpecSchema,
-  ReleaseChannelStatusSchema,
+  StoredStatusSchema,
   type ChannelCondition,
   type ReleaseChannelSpec,
   type ReleaseChannelStatus,
@@ -85,7 +85,7 @@ const ChannelObject = z.object({
 /** Reads a ReleaseChannel. @throws ZodError when this version does not know its spec */
 export function parseReleaseChannel(object: unknown): ReleaseChannel {
   const { metadata, spec, status } = ChannelObject.parse(object);
-  const readStatus = ReleaseChannelStatusSchema.safeParse(status);
+  const readStatus = StoredStatusSchema.safeParse(status);
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     namespace: metadata.namespace,

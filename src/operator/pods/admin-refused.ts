@@ -20,7 +20,13 @@ export function isRefusedAs(error: unknown, ...codes: readonly string[]): boolea
   return error instanceof AdminRefused && error.code !== null && codes.includes(error.code);
 }
 
-const PASSING = new Set(['daemon_unreachable', 'backend_unavailable', 'overloaded', 'store_locked']);
+const PASSING = new Set([
+  'daemon_unreachable',
+  'backend_unavailable',
+  'overloaded',
+  'standby',
+  'store_locked',
+]);
 
 /** The reason that a failed call to the admin surface gives a condition. */
 export function meaningOf(error: unknown): ChannelReason {

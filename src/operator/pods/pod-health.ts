@@ -27,7 +27,7 @@ interface CachedHealth {
 }
 
 /** Objects that share a server and are reconciled together share one answer. */
-const SHARE_MS = 1_000;
+const SHARE_MS = 250;
 
 export function createPodHealthCache({
   client,

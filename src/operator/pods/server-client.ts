@@ -28,6 +28,13 @@ export type TranslationStatus = z.output<typeof TranslationStatusRead>;
 
 export type AdminToken = string;
 
+export interface TaskState {
+  readonly id: string;
+  readonly status: Accepted['status'];
+  /** Why it failed, as `code: reason`; `null` when it did not, or when nobody asked. */
+  readonly failure: string | null;
+}
+
 /** Calls slipway-server in one pod; every call has a deadline. */
 export interface ServerClient {
   /** `/healthz`. @throws HttpFailure */
@@ -37,8 +44,8 @@ export interface ServerClient {
   releases(origin: string, token: AdminToken, channel: Channel): Promise<readonly ReleaseRow[]>;
   schedules(origin: string, token: AdminToken): Promise<readonly ReportedSchedule[]>;
   translationStatus(origin: string, token: AdminToken): Promise<TranslationStatus>;
-  /** Why a task failed, as `code: reason`; `null` when it did not. @throws AdminRefused, HttpFailure */
-  taskFailure(origin: string, token: AdminToken, taskId: string): Promise<string | null>;
+  /** How a task stands. @throws AdminRefused, HttpFailure */
+  task(origin: string, token: AdminToken, taskId: string): Promise<TaskState>;
   /**
    * Posts one control action, once.
    *
@@ -67,8 +74,8 @@ export const SERVER_PATHS = {
   postControl: '/admin/control/{action}',
 } as const;
 
-const TaskFailureRead = z.object({
-  task: TaskStatusReport.schema.shape.task.pick({ failure_code: true, failure_reason: true }),
+const TaskRead = z.object({
+  task: TaskStatusReport.schema.shape.task.pick({ status: true, failure_code: true, failure_reason: true }),
 });
 
 const HEALTH_MAX_BYTES = 64 * 1024;
@@ -112,10 +119,11 @@ export function createServerClient(timeoutMs: number, userAgent: string): Server
       (await readAdmin(`${origin}${SERVER_PATHS.listSchedules}`, token, ScheduleListReport.schema)).items,
     translationStatus: async (origin, token) =>
       await readAdmin(`${origin}${SERVER_PATHS.getLocalizedStatus}`, token, TranslationStatusRead),
-    taskFailure: async (origin, token, taskId) => {
-      const url = `${origin}${SERVER_PATHS.getTaskStatus}?task_id=${encodeURIComponent(taskId)}`;
-      const { task } = await readAdmin(url, token, TaskFailureRead);
-      return task.failure_code === null ? null : `${task.failure_code}: ${task.failure_reason ?? ''}`;
+    task: async (origin, token, id) => {
+      const url = `${origin}${SERVER_PATHS.getTaskStatus}?task_id=${encodeURIComponent(id)}`;
+      const { task } = await readAdmin(url, token, TaskRead);
+      const { status, failure_code: code, failure_reason: reason } = task;
+      return { id, status, failure: code === null ? null : `${code}: ${reason ?? ''}` };
     },
     control: async (origin, token, action, body, { key, signal }) => {
       const answer = await send({

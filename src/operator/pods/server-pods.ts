@@ -1,6 +1,7 @@
 import { PODS_MAX } from '../../contract/crd/release-channel.ts';
 import type { ChannelReason } from '../../contract/crd/channel-reasons.ts';
 import { failure, success, type Result } from '../../domain/result.ts';
+import { urlHost } from '../../platform/http/networks.ts';
 import type { ClusterView } from '../channels/cluster-view.ts';
 import type { EndpointState, ReleaseChannel, ServiceRecord, SliceRecord } from '../kubernetes/objects.ts';
 
@@ -84,7 +85,7 @@ function podsBehind(
     const target = slice.ports.find((each) => each.name === portName);
     if (target === undefined) continue;
     for (const { name, address, state } of slice.endpoints) {
-      const origin = `http://${hostOverride ?? address}:${target.port}`;
+      const origin = `http://${urlHost(hostOverride ?? address)}:${target.port}`;
       if (!pods.has(name)) pods.set(name, { name, origin, endpoint: state });
     }
   }

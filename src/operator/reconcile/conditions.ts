@@ -6,6 +6,7 @@ import type { Channel } from '../../domain/release/channel.ts';
 import { describeState } from '../../domain/service-state/describe-state.ts';
 import type { ServiceReason } from '../../domain/service-state/service-reasons.ts';
 import { countText } from '../../domain/count-text.ts';
+import { describeGaps } from '../kubernetes/channel-definition.ts';
 import type { PodHealth } from '../pods/pod-health.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { localizedConditions, type Texts } from './localization-status.ts';
@@ -30,6 +31,8 @@ export interface Findings {
   readonly crashLoop: Obstacle | null;
   /** The translations, or why they are not known; `null` when no daemon was asked, as for the official channel. */
   readonly texts: Texts | null;
+  /** What the definition in the cluster lacks of the status; `null` while that is not known. */
+  readonly gaps: readonly string[] | null;
 }
 
 /** Reasons why spec.release is not current yet. */
@@ -49,7 +52,10 @@ export function conditionsOf(
   const ready = readyOf(findings);
   const reconciling = previous.find(({ type }) => type === 'Reconciling');
   const found: Record<keyof typeof CONDITION_TYPES, Finding> = {
-    Ready: ready,
+    // A definition that knows no StatusComplete has at least this condition.
+    Ready: hasGaps(findings)
+      ? { ...ready, message: `${ready.message}; ${statusComplete(findings).message}` }
+      : ready,
     Reconciling: reconcilingOf(findings, ready, reconciling),
     Stalled:
       findings.stalled === null
@@ -60,6 +66,7 @@ export function conditionsOf(
     Represented: stageOf(findings, 'Represented'),
     Serving: servingOf(findings),
     Healthy: healthyCondition(findings.pods, findings.channel),
+    StatusComplete: statusComplete(findings),
   };
   const localized = findings.channel === 'localized' ? localizedConditions(textsOf(findings)) : {};
   const all: Partial<Record<ConditionType, Finding>> = { ...found, ...localized };
@@ -79,6 +86,19 @@ export function conditionsOf(
       observedGeneration: generation,
     };
   });
+}
+
+function hasGaps({ gaps }: Findings): boolean {
+  return gaps !== null && gaps.length > 0;
+}
+
+function statusComplete({ gaps }: Findings): Finding {
+  if (gaps === null) {
+    const message = 'the API server does not tell the schema of ReleaseChannel';
+    return { status: 'Unknown', reason: 'DefinitionUnknown', message };
+  }
+  if (gaps.length === 0) return yes('EveryFieldWritten', 'the definition in the cluster takes every field');
+  return no('DefinitionLacksFields', describeGaps(gaps));
 }
 
 /** When no daemon could be asked, the reason is that of the whole object. */

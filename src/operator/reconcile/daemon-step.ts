@@ -1,12 +1,13 @@
 import type { ControlAction } from '../../contract/actions/actions.ts';
 import type { ControlBody } from '../../contract/actions/control-body.ts';
 import type { Accepted } from '../../contract/schemas/answers/admin.ts';
-import { failure, success } from '../../domain/result.ts';
+import { failure, success, type Result } from '../../domain/result.ts';
 import type { ClusterView } from '../channels/cluster-view.ts';
 import { LeadershipLost, type Leadership } from '../election/leadership.ts';
 import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import { describeFailure, isRefusedAs, meaningOf } from '../pods/admin-refused.ts';
-import type { AdminToken, ReleaseStatus, ServerClient } from '../pods/server-client.ts';
+import type { PodHealth } from '../pods/pod-health.ts';
+import type { AdminToken, ReleaseStatus, ServerClient, TaskState } from '../pods/server-client.ts';
 import type { Obstacle } from '../pods/server-pods.ts';
 import { desiredSchedules, scheduleCalls, scheduleOwner } from './desired-schedules.ts';
 import type { Texts } from './localization-status.ts';
@@ -20,20 +21,30 @@ export interface DaemonOutcome {
   readonly stalled: Obstacle | null;
   readonly waiting: Obstacle | null;
   readonly crashLoop: Obstacle | null;
-  readonly requestHandled: boolean;
+  /** Whether a task that the annotation or spec.release asked for still runs; `null` when the daemon did not tell. */
+  readonly isRunning: boolean | null;
+  /** Why the pod does not serve the current release of its daemon yet; `null` when it does. */
+  readonly behind: 'other release' | 'loading' | null;
 }
+
+/** Ids of the tasks that this process started, by pod and key. Without one, the call is repeated and gives the same task. */
+export type StartedTasks = Map<string, string>;
+
+/** Tasks that are remembered. */
+const MOST_STARTED = 1000;
 
 interface Access {
   readonly client: ServerClient;
   readonly leadership: Leadership;
   readonly view: ClusterView;
+  readonly started: StartedTasks;
 }
 
 interface DaemonTask {
   readonly channel: ReleaseChannel;
-  readonly pod: { readonly name: string; readonly origin: string };
+  readonly pod: PodHealth;
   readonly token: AdminToken;
-  /** Value of the annotation that is not handled yet, or `null`. */
+  /** Value of the annotation that is not handled yet, or `null`; it is left for later while the object is suspended. */
   readonly requestedAt: string | null;
 }
 
@@ -47,13 +58,28 @@ export async function bringDaemon(access: Access, task: DaemonTask): Promise<Dae
   let status: ReleaseStatus | null = null;
   let texts: Texts | null = null;
   try {
+    // First, so that the reports below have its result.
+    const request = await followRequest(access, task);
     status = await access.client.releaseStatus(task.pod.origin, task.token);
     texts = await readTexts(access, task);
     const plan = await planRelease(access, task, status, texts);
     await keepSchedules(access, task, plan.kind === 'reached' || (plan.kind === 'stalled' && plan.holdSync));
-    const { stalled = null, waiting = null } = await followPlan(access, task, plan, status);
-    const requestHandled = await handleRequest(access, task);
-    return { status, texts, stalled, waiting, crashLoop: crashLoopOf(task, status), requestHandled };
+    const {
+      stalled = null,
+      waiting = null,
+      isRunning = false,
+    } = await followPlan(access, task, plan, status);
+    if (!request.ok) throw request.error;
+    const running = runningRequest(task, request.value);
+    return {
+      status,
+      texts,
+      stalled,
+      waiting: waiting ?? running,
+      crashLoop: crashLoopOf(task, status),
+      isRunning: isRunning || running !== null,
+      behind: behindOf(task, status),
+    };
   } catch (error) {
     if (error instanceof LeadershipLost) throw error;
     const obstacle = obstacleOf(task, '', error);
@@ -64,7 +90,8 @@ export async function bringDaemon(access: Access, task: DaemonTask): Promise<Dae
       stalled: isPassing ? null : obstacle,
       waiting: isPassing ? obstacle : null,
       crashLoop: crashLoopOf(task, status),
-      requestHandled: false,
+      isRunning: null,
+      behind: null,
     };
   }
 }
@@ -79,6 +106,39 @@ async function act(
   return await leadership.act(
     async (signal) => await client.control(pod.origin, token, call.action, call.body, { key, signal }),
   );
+}
+
+/** Starts a task once, and says how it stands. It is asked for when it is known, so that it is not posted again and again. */
+async function startTask(
+  access: Access,
+  task: DaemonTask,
+  call: { readonly action: ControlAction; readonly body: ControlBody },
+  key: string,
+): Promise<TaskState> {
+  const { client, started } = access;
+  const { origin } = task.pod;
+  const place = placeOf(task, key);
+  const known = started.get(place);
+  if (known !== undefined) {
+    try {
+      return await client.task(origin, task.token, known);
+    } catch (error) {
+      if (!isRefusedAs(error, 'unknown_task')) throw error;
+    }
+  }
+  const { task_id: id, status } = await act(access, task, call, key);
+  if (started.size >= MOST_STARTED) started.clear();
+  started.set(place, id);
+  // A repeated call gives the status of the first one's task, and not why it failed.
+  return status === 'failed' ? await client.task(origin, task.token, id) : { id, status, failure: null };
+}
+
+function placeOf({ pod }: DaemonTask, key: string): string {
+  return `${pod.origin} ${key}`;
+}
+
+function stillRuns({ status }: TaskState): boolean {
+  return status === 'queued' || status === 'running' || status === 'cancelling';
 }
 
 /** Nothing else depends on the translations, so a failure is a value. */
@@ -113,24 +173,36 @@ async function followPlan(
   task: DaemonTask,
   plan: PinPlan,
   status: ReleaseStatus,
-): Promise<{ readonly stalled?: Obstacle; readonly waiting?: Obstacle }> {
+): Promise<{ readonly stalled?: Obstacle; readonly waiting?: Obstacle; readonly isRunning?: boolean }> {
   if (plan.kind === 'stalled') return { stalled: plan.obstacle };
   if (plan.kind === 'waiting') return { waiting: plan.obstacle };
-  const { channel, pod, token } = task;
+  const { channel } = task;
   if (plan.kind !== 'act' || channel.spec.suspend) return {};
   const { release = '' } = channel.spec;
   // Repeated calls give the state of the first one's task. Another spec, request or official release tries again.
   const baseId = status.official?.release_id ?? null;
   const key = [channel.uid, channel.generation, channel.requestedAt, baseId, plan.action, release].join(':');
-  const { status: state, task_id: taskId } = await act(access, task, plan, key);
-  if (state === 'queued' || state === 'running' || state === 'cancelling') {
-    const message = `${plan.action} of ${release} is ${state} (task ${taskId})`;
-    return { waiting: { reason: 'ReleaseChanging', message } };
+  const started = await startTask(access, task, plan, key);
+  const what = `${plan.action} of ${release}`;
+  const isRunning = stillRuns(started);
+  if (isRunning || (started.status === 'succeeded' && (await isReached(access, task)))) {
+    const message = `${what} ${isRunning ? 'is ' : ''}${started.status} (task ${started.id})`;
+    return { waiting: { reason: 'ReleaseChanging', message }, isRunning: true };
   }
-  // A successful task shows in the report a moment later. If it does not, the release was changed again.
-  const why = await access.client.taskFailure(pod.origin, token, taskId);
-  const message = `${plan.action} of ${release} ${state} (task ${taskId}): ${why ?? 'the release is not current'}`;
+  // So that the call is made again: the daemon starts another task when it has forgotten the key.
+  access.started.delete(placeOf(task, key));
+  const why = started.failure ?? 'the release is not current';
+  const message = `${what} ${started.status} (task ${started.id}): ${why}`;
   return { stalled: { reason: 'TaskFailed', message } };
+}
+
+/** Whether spec.release is current or announced by now. The report that the plan was made from may be older than the end of its task. */
+async function isReached(
+  { client }: Access,
+  { channel: { spec }, pod, token }: DaemonTask,
+): Promise<boolean> {
+  const { localized, announced_localized: announced } = await client.releaseStatus(pod.origin, token);
+  return [localized?.release_id, announced?.release_id].includes(spec.release);
 }
 
 /**
@@ -160,13 +232,37 @@ async function keepSchedules(access: Access, task: DaemonTask, holdSync: boolean
   }
 }
 
-async function handleRequest(access: Access, task: DaemonTask): Promise<boolean> {
+/**
+ * Starts the sync that the annotation asks for. A refusal is a value: the reports are read nevertheless.
+ *
+ * @returns the state of the sync; `null` when nothing is asked for
+ * @throws LeadershipLost
+ */
+async function followRequest(access: Access, task: DaemonTask): Promise<Result<TaskState | null, unknown>> {
   const { channel, requestedAt } = task;
-  if (requestedAt === null) return false;
-  if (channel.spec.channel === 'official' && !channel.spec.suspend) {
-    await act(access, task, { action: 'sync', body: {} }, `${channel.uid}:sync:${requestedAt}`);
+  if (requestedAt === null || channel.spec.channel !== 'official') return success(null);
+  const key = `${channel.uid}:sync:${requestedAt}`;
+  try {
+    return success(await startTask(access, task, { action: 'sync', body: {} }, key));
+  } catch (error) {
+    if (error instanceof LeadershipLost) throw error;
+    return failure(error);
   }
-  return true;
+}
+
+function runningRequest({ pod }: DaemonTask, asked: TaskState | null): Obstacle | null {
+  if (asked === null || !stillRuns(asked)) return null;
+  const message = `pod ${pod.name}: the requested sync is ${asked.status} (task ${asked.id})`;
+  return { reason: 'RequestInProgress', message };
+}
+
+/** The server follows its daemon a moment later; the health is older than the report. */
+function behindOf({ channel: { spec }, pod }: DaemonTask, status: ReleaseStatus): DaemonOutcome['behind'] {
+  const verdict = pod.health?.verdicts[spec.channel];
+  const current = status[spec.channel]?.release_id;
+  if (verdict === undefined || current === undefined) return null;
+  if (verdict.reason === 'SnapshotLoading') return 'loading';
+  return verdict.release_id === current ? null : 'other release';
 }
 
 function crashLoopOf({ pod }: DaemonTask, status: ReleaseStatus | null): Obstacle | null {

@@ -7,7 +7,7 @@ import type { ReleaseChannel } from '../kubernetes/objects.ts';
 import type { ServerClient } from '../pods/server-client.ts';
 import type { ClusterView } from '../channels/cluster-view.ts';
 import type { Leadership } from '../election/leadership.ts';
-import { bringDaemon, type DaemonOutcome } from './daemon-step.ts';
+import { bringDaemon, type DaemonOutcome, type StartedTasks } from './daemon-step.ts';
 import { rivalObstacle } from './rivalry.ts';
 
 /** Everything learned from the pods of one object and their daemons. */
@@ -43,6 +43,7 @@ export interface ObserverOptions {
   readonly tokens: AdminTokens;
   readonly client: ServerClient;
   readonly leadership: Leadership;
+  readonly started: StartedTasks;
 }
 
 /** Asks the pods of an object for their health, and brings their daemons to its spec. */
@@ -112,5 +113,13 @@ async function observeEdges(
 /** A pod that has just failed to answer is not asked by other means. */
 function unreachableDaemon({ name }: PodHealth, failure: string): DaemonOutcome {
   const waiting = { reason: 'AdminUnavailable', message: `pod ${name}: ${failure}` } as const;
-  return { status: null, texts: null, stalled: null, waiting, crashLoop: null, requestHandled: false };
+  return {
+    status: null,
+    texts: null,
+    stalled: null,
+    waiting,
+    crashLoop: null,
+    isRunning: null,
+    behind: null,
+  };
 }

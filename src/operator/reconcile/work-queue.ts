@@ -10,6 +10,7 @@ export interface WorkQueue {
   /** Queues a key after a pause that grows with each failure and is never shorter than `retryAfterMs`. */
   addFailed(key: string, retryAfterMs: number | null): void;
   succeeded(key: string): void;
+  /** Forgets the failures and the timer of a key. One that is queued stays: its object may have been created again. */
   forget(key: string): void;
   readonly ready: number;
   start(): void;
@@ -76,7 +77,6 @@ export function createWorkQueue(options: {
     forget: (key) => {
       failures.delete(key);
       delayed.forget(key);
-      ready.delete(key);
     },
     get ready() {
       return ready.size;

@@ -9,8 +9,8 @@ const NAMESPACE = `slipway-e2e-${randomUUID().slice(0, 8)}`;
 const NAME = 'one';
 const RELEASE = `R-${NAME}`;
 const CDN = `http://${NAME}.${NAMESPACE}.svc/${CDN_HOST}`;
-/** The Ingress adds nothing to the pod. */
-const VALUES = { ingress: { enabled: true } };
+/** On a busy node it takes more than the default of 5 seconds until no connection is sent to a pod that ends. */
+const SHUTDOWN = { propagationDelaySeconds: 20 };
 
 const cluster = e2eCluster();
 
@@ -31,7 +31,14 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     startLoad,
     untilReplaced,
     untilServed,
+    valuesOf,
   } = new E2eNamespace(cluster ?? ({} as E2eCluster), NAMESPACE);
+  const { server } = valuesOf(NAME) as { server: { config: object } };
+  const values = {
+    // It adds nothing to the pod.
+    ingress: { enabled: true },
+    server: { ...server, config: { ...server.config, shutdown: SHUTDOWN } },
+  };
 
   beforeAll(create);
 
@@ -40,7 +47,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
   });
 
   it('a pod is ready only after its first attested sync, and helm test passes then', async () => {
-    install(NAME, VALUES);
+    install(NAME, values);
     await eventually('the programs run', () => {
       const started = '{.status.containerStatuses[0].started}{.status.initContainerStatuses[0].started}';
       const pod = podOf(NAME);
@@ -52,6 +59,10 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     await untilServed(NAME);
     expect(helm(['test', NAME, '-n', NAMESPACE, '--logs'])).toContain(
       `release ${RELEASE} is served: 2 entries`,
+    );
+    // As the runbooks say it: the container has the address and the token.
+    expect(kubectl(['exec', podOf(NAME), '-c', 'server', '--', 'slipway', 'ctl', 'status'])).toContain(
+      RELEASE,
     );
   });
 
@@ -150,7 +161,7 @@ describe.skipIf(cluster === null)('in a cluster', () => {
     const load = await startLoad(`${CDN}/text.json`);
     for (const step of ['upgrade', 'rollback'] as const) {
       const before = podOf(NAME);
-      if (step === 'upgrade') install(NAME, { ...VALUES, commonLabels: { upgraded: 'yes' } });
+      if (step === 'upgrade') install(NAME, { ...values, commonLabels: { upgraded: 'yes' } });
       else helm(['rollback', NAME, '1', '-n', NAMESPACE]);
       await untilReplaced(NAME, before);
     }

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { e2eCluster, type E2eCluster } from '../../support/e2e-cluster.ts';
 import { CDN_HOST, E2eNamespace } from '../../support/e2e-namespace.ts';
-import { createTranscript } from '../../support/transcript.ts';
 
 const NAMESPACE = `slipway-operator-${randomUUID().slice(0, 8)}`;
 
@@ -31,27 +29,18 @@ describe.skipIf(cluster === null)('an installation with its operator', () => {
   });
 
   it('the operator reports the served release, or why there is none', async () => {
-    const transcript = createTranscript(process.env['E2E_TRANSCRIPT'], { [NAMESPACE]: 'slipway' });
     const say = (typed: string): string => {
       // Remove quotes, as a shell would.
-      const printed = kubectl(['-n', NAMESPACE, ...typed.replaceAll("'", '').split(' ')]);
-      transcript.command(`kubectl -n ${NAMESPACE} ${typed}`, printed);
-      return printed;
+      return kubectl(['-n', NAMESPACE, ...typed.replaceAll("'", '').split(' ')]);
     };
     const wide = (): string => say('get releasechannels -o wide');
     const operated = { operator: { enabled: true }, crds: { install: true } };
 
-    transcript.part('Install, and the first sync');
     uninstallAtEnd('operated');
     openUpstream('operated');
-    transcript.command(
-      `helm upgrade --install operated charts/slipway -n ${NAMESPACE} --values values.yaml`,
-      helm(['upgrade', '--install', 'operated', '-n', NAMESPACE], { ...valuesOf('operated'), ...operated }),
-    );
+    helm(['upgrade', '--install', 'operated', '-n', NAMESPACE], { ...valuesOf('operated'), ...operated });
     await eventually('the release is served', () => readyPods('operated') === 1);
-    say('get pods --selector app.kubernetes.io/instance=operated');
 
-    transcript.part('A ReleaseChannel');
     const channel = {
       apiVersion: 'slipway.dev/v1alpha1',
       kind: 'ReleaseChannel',
@@ -62,10 +51,7 @@ describe.skipIf(cluster === null)('an installation with its operator', () => {
         adminTokenSecretRef: { name: 'operated-admin', key: 'token' },
       },
     };
-    transcript.command(
-      'kubectl apply -f releasechannel.yaml',
-      kubectl(['apply', '-f', '-'], JSON.stringify(channel)),
-    );
+    kubectl(['apply', '-f', '-'], JSON.stringify(channel));
     const fieldsOfChannel = (jsonpath: string): string =>
       kubectl(['-n', NAMESPACE, 'get', 'releasechannel', 'operated', '-o', `jsonpath=${jsonpath}`]);
     const ready = (): string => {
@@ -75,7 +61,6 @@ describe.skipIf(cluster === null)('an installation with its operator', () => {
     await eventually('the channel is ready', () => ready().startsWith('True '));
     expect(wide()).toContain('R-operated');
 
-    transcript.part('Pin a release');
     const pin = (release: string | null): void => {
       say(`patch releasechannel operated --type merge -p '{"spec":{"release":${JSON.stringify(release)}}}'`);
     };
@@ -87,42 +72,26 @@ describe.skipIf(cluster === null)('an installation with its operator', () => {
     await eventually('the pin is reached', () => observed() && ready().startsWith('True '));
     pin('R-unheard-of');
     await eventually('the unknown release is reported', () => ready().startsWith('False '));
-    wide();
     pin(null);
     await eventually('the channel is ready without it', () => observed() && ready().startsWith('True '));
 
-    transcript.part('Damage on the volume, and its repair');
     const url = `http://operated.${NAMESPACE}.svc/${CDN_HOST}/film.mp4`;
     damageFilm('operated');
-    transcript.command(
-      '# change one byte of an object on the volume; the next reader or the scrub finds it',
-      '',
-    );
     client(`await fetch(process.argv[1]).then((r) => r.bytes()).catch(() => {})`, url);
     await eventually('the operator reports the damage', () => ready() === 'False EntryDamaged');
-    wide();
     await eventually('the pod has left the Service', () => readyPods('operated') === 0);
     expect(control('operated', 'repair')).toBe('202');
-    transcript.command('# POST /admin/control/repair', '202');
     await eventually('the channel is ready again', () => ready().startsWith('True '));
-    wide();
 
-    transcript.part('Upgrade');
     const before = podOf('operated');
     const upgraded = { ...valuesOf('operated'), ...operated, commonLabels: { upgraded: 'yes' } };
     helm(['upgrade', 'operated', '-n', NAMESPACE], upgraded);
-    transcript.command(`helm upgrade operated charts/slipway -n ${NAMESPACE} --values values.yaml`, '');
     await eventually('another pod serves it', () => {
       const now = podOf('operated');
       return now !== '' && now !== before && readyPods('operated') === 1 && ready().startsWith('True ');
     });
-    wide();
 
-    transcript.part('Uninstall');
-    transcript.command(
-      `helm uninstall operated -n ${NAMESPACE}`,
-      helm(['uninstall', 'operated', '-n', NAMESPACE, '--wait']),
-    );
+    helm(['uninstall', 'operated', '-n', NAMESPACE, '--wait']);
     // No operator is needed for it.
     say('delete releasechannel operated --timeout=30s');
     const kept = say('get secrets --selector app.kubernetes.io/instance=operated -o name').split('\n');

@@ -113,6 +113,8 @@ describe('the edges behind a Service', () => {
     expect(edgePods(unnamed, [slice([['a', 'ready']])], '127.0.0.1')).toEqual([
       { name: 'a', origin: 'http://127.0.0.1:8081', endpoint: 'ready' },
     ]);
+    // An override may be an address of IPv6, as the addresses of pods may.
+    expect(edgePods(unnamed, [slice([['a', 'ready']])], 'fd00::1')[0]?.origin).toBe('http://[fd00::1]:8081');
     expect(edgePods({ ...SERVICE, ports: [] }, [slice([['a', 'ready']])], null)).toEqual([]);
   });
 });

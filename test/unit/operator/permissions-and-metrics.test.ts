@@ -19,8 +19,8 @@ describe('the configuration of the operator', () => {
       watch: { namespaces: [], silentSeconds: 150 },
       election: { enabled: true, leaseSeconds: 15, renewSeconds: 10, retrySeconds: 2 },
       reconcile: { intervalSeconds: 30, finalizeSeconds: 600 },
-      probes: { port: 8081 },
-      metrics: { port: 9090 },
+      probes: { host: '::', port: 8081 },
+      metrics: { host: '::', port: 9090 },
     });
   });
 
@@ -99,19 +99,33 @@ describe('the metrics of the operator', () => {
         channels: () => channels,
         queued: () => 0,
         isLeading: () => true,
+        failuresOf: (key) => (key === 'games/a' ? 4 : 0),
+        missingFields: () => 2,
       });
-      const text = await registry.getSingleMetricAsString(`slipway_operator_release_channel_${metric}`);
+      const text = await registry.getSingleMetricAsString(`slipway_operator_${metric}`);
       return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     }
 
+    it('say how often it could not be reconciled, and what its status lacks', async () => {
+      const channels = [channel('b', 'True', 0), channel('a', 'False', 4)];
+      expect(await samples(channels, 'release_channel_reconcile_failures')).toEqual([
+        'slipway_operator_release_channel_reconcile_failures{namespace="games",name="a"} 4',
+        'slipway_operator_release_channel_reconcile_failures{namespace="games",name="b"} 0',
+      ]);
+      // The definition is one for all objects.
+      expect(await samples(channels, 'status_missing_fields')).toEqual([
+        'slipway_operator_status_missing_fields 2',
+      ]);
+    });
+
     it('say whether it is ready, and how often its sync failed', async () => {
       const channels = [channel('b', 'True', 0), channel('a', 'False', 4), channel('new', null, null)];
-      expect(await samples(channels, 'ready')).toEqual([
+      expect(await samples(channels, 'release_channel_ready')).toEqual([
         'slipway_operator_release_channel_ready{namespace="games",name="a"} 0',
         'slipway_operator_release_channel_ready{namespace="games",name="b"} 1',
         'slipway_operator_release_channel_ready{namespace="games",name="new"} 0',
       ]);
-      expect(await samples(channels, 'sync_failures')).toEqual([
+      expect(await samples(channels, 'release_channel_sync_failures')).toEqual([
         'slipway_operator_release_channel_sync_failures{namespace="games",name="a"} 4',
         'slipway_operator_release_channel_sync_failures{namespace="games",name="b"} 0',
       ]);
@@ -131,7 +145,7 @@ describe('the metrics of the operator', () => {
         // The official channel must serve, whatever the cause.
         of('official', 'False', 'SnapshotLoading'),
       ];
-      expect(await samples(channels, 'ready')).toEqual([
+      expect(await samples(channels, 'release_channel_ready')).toEqual([
         'slipway_operator_release_channel_ready{namespace="games",name="localized-podunreachable"} 0',
         'slipway_operator_release_channel_ready{namespace="games",name="official-snapshotloading"} 0',
       ]);
@@ -150,7 +164,7 @@ describe('the metrics of the operator', () => {
         localized('unknown', { units }),
         channel('official', 'True', 0),
       ];
-      expect(await samples(channels, 'coverage_ratio')).toEqual([
+      expect(await samples(channels, 'release_channel_coverage_ratio')).toEqual([
         'slipway_operator_release_channel_coverage_ratio{namespace="games",name="empty"} 1',
         'slipway_operator_release_channel_coverage_ratio{namespace="games",name="part"} 0.5',
       ]);
@@ -158,7 +172,7 @@ describe('the metrics of the operator', () => {
 
     it('are bounded, whatever users create', async () => {
       const many = Array.from({ length: 1500 }, (_, index) => channel(`c${index}`, 'True', 0));
-      expect(await samples(many, 'ready')).toHaveLength(1000);
+      expect(await samples(many, 'release_channel_ready')).toHaveLength(1000);
     });
   });
 

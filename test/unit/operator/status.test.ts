@@ -17,14 +17,18 @@ import type { Channel } from '../../../src/domain/release/channel.ts';
 import { failure, success } from '../../../src/domain/result.ts';
 import { CALM_REASONS } from '../../../src/domain/service-state/calm-reasons.ts';
 import { REASONS, type Reason } from '../../../src/domain/verdict/reasons.ts';
+import type { ChannelDefinition } from '../../../src/operator/kubernetes/channel-definition.ts';
 import type { ChannelWriter } from '../../../src/operator/channels/channel-writer.ts';
 import type { ReleaseChannel } from '../../../src/operator/kubernetes/objects.ts';
 import type { PodHealth } from '../../../src/operator/pods/pod-health.ts';
 import { conditionsOf, type Findings } from '../../../src/operator/reconcile/conditions.ts';
 import { stageOutcome, STAGES } from '../../../src/operator/reconcile/stages.ts';
-import { writeStatus } from '../../../src/operator/reconcile/reconciler.ts';
+import { untilSyncMs } from '../../../src/operator/reconcile/reconciler.ts';
+import { writeStatus } from '../../../src/operator/reconcile/write-status.ts';
 import { statusOf, type StatusInput } from '../../../src/operator/reconcile/status.ts';
 import { syncEvent } from '../../../src/operator/reconcile/sync-status.ts';
+import { systemClock } from '../../../src/platform/process/clock.ts';
+import type { ReleaseStatus } from '../../../src/operator/pods/server-client.ts';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { releaseRow, translationStatus } from '../../support/fake-slipway.ts';
 
@@ -71,6 +75,7 @@ describe('the conditions', () => {
         waiting: null,
         crashLoop: null,
         texts: null,
+        gaps: [],
         ...findings,
       },
       3,
@@ -328,6 +333,7 @@ describe('a status', () => {
         waiting: null,
         crashLoop: null,
         texts: null,
+        gaps: [],
       },
       daemons: [DAEMON],
       history: null,
@@ -490,8 +496,9 @@ async function eventsOf(
     ({ conditions: [{ type: 'Ready', message: '', ...condition }] }) as never;
   const object = { key: 'games/a', resourceVersion: '1', spec: { channel } } as unknown as ReleaseChannel;
   const before = statusOf({ status: 'True', reason: 'Distributable' });
-  const options = { writer, logger: createSilentLogger() };
-  await writeStatus(options, object, statusOf(ready), before, { written: null, history: null });
+  const definition = { fit: (status: unknown) => status } as unknown as ChannelDefinition;
+  const options = { writer, definition, clock: systemClock, logger: createSilentLogger() };
+  await writeStatus(options, object, statusOf(ready), before, { written: null });
   return events;
 }
 
@@ -508,5 +515,80 @@ describe('the events of a channel', () => {
       'Warning SnapshotLoading',
     ]);
     expect(await eventsOf('localized', { status: 'True', reason: 'Distributable' })).toEqual([]);
+  });
+});
+
+describe('the time of a status', () => {
+  const HOUR = Date.parse('2026-01-15T12:00:00Z');
+
+  /** Whether a status that was confirmed some seconds ago, and has not changed but for this, is written. */
+  async function isWritten(ageSeconds: number | null, changes: object = {}): Promise<boolean> {
+    const applied: unknown[] = [];
+    const writer = {
+      applyStatus: (_channel: unknown, status: unknown) => {
+        applied.push(status);
+        return Promise.resolve('2');
+      },
+    } as unknown as ChannelWriter;
+    const definition = { fit: (status: unknown) => status } as unknown as ChannelDefinition;
+    const clock = { ...systemClock, now: () => HOUR };
+    const object = { key: 'games/a', resourceVersion: '1', spec: {} } as unknown as ReleaseChannel;
+    const status = { conditions: [], servingPods: '1/1' } as never;
+    const observedAt = ageSeconds === null ? undefined : new Date(HOUR - ageSeconds * 1000).toISOString();
+    const before = { conditions: [], servingPods: '1/1', observedAt, ...changes } as never;
+    const options = { writer, definition, clock, logger: createSilentLogger() };
+    await writeStatus(options, object, status, before, { written: null });
+    if (applied.length > 0) expect(applied).toMatchObject([{ observedAt: '2026-01-15T12:00:00Z' }]);
+    return applied.length > 0;
+  }
+
+  it('is renewed with each change, and every five minutes', async () => {
+    expect(await isWritten(10)).toBe(false);
+    expect(await isWritten(299)).toBe(false);
+    expect(await isWritten(300)).toBe(true);
+    expect(await isWritten(10, { servingPods: '0/1' })).toBe(true);
+    expect(await isWritten(null)).toBe(true);
+    // The clock was wrong, by an hour.
+    expect(await isWritten(-3600)).toBe(true);
+  });
+});
+
+describe('the end of a planned sync', () => {
+  const daemon = (nextAt: number | null, last: string | null): ReleaseStatus => ({
+    ...DAEMON,
+    sync: {
+      last:
+        last === null
+          ? null
+          : {
+              task_id: last,
+              status: 'succeeded',
+              result: 'changed',
+              code: null,
+              message: null,
+              finished_at: 1,
+            },
+      next_at: nextAt,
+      consecutive_failures: 0,
+    },
+  });
+
+  it('is looked for when it starts, then after growing pauses, until another sync is the last one', () => {
+    const memory = { awaited: null };
+    const next = (status: ReleaseStatus, seconds: number): number | null =>
+      untilSyncMs([status], memory, seconds * 1000);
+    expect(next(daemon(null, null), 50)).toBeNull();
+    expect(next(daemon(100, 'a'), 70)).toBe(30_500);
+    // A running sync has no planned time, or that of the next one.
+    expect(next(daemon(null, 'a'), 100)).toBe(500);
+    expect(next(daemon(200, 'a'), 110)).toBe(1_000);
+    expect(next(daemon(200, 'a'), 130)).toBe(3_000);
+    expect(next(daemon(200, 'b'), 131)).toBe(69_500);
+    // The plan has changed.
+    expect(next(daemon(150, 'b'), 132)).toBe(18_500);
+    // It ended without a trace: the next one has its turn.
+    expect(next(daemon(300, 'b'), 160)).toBe(1_000);
+    expect(next(daemon(300, 'b'), 300)).toBe(500);
+    expect(untilSyncMs([], memory, 1)).toBeNull();
   });
 });

@@ -85,6 +85,17 @@ describe('a work queue', () => {
     expect(begun).toEqual(['a', 'b']);
   });
 
+  it('works again on a key that was added while it was worked on and then forgotten', async () => {
+    const { queue, begun, clock, end } = scene();
+    queue.add('a');
+    // The object is created again while the end of the one before is reconciled.
+    queue.add('a');
+    queue.forget('a');
+    await end('a');
+    await clock.advance(0);
+    expect(begun).toEqual(['a', 'a']);
+  });
+
   it('an add takes precedence over a wait', async () => {
     const { queue, begun, clock, end } = scene();
     queue.addAfter('a', 1_000);
