@@ -4,12 +4,13 @@ import express, { type Express, type NextFunction, type Router } from 'express';
 
 import { listOperations } from '../contract/operations/operations.ts';
 import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
+import { publicRunbooks } from '../contract/problems/problem-links.ts';
 import { ServiceError } from '../contract/problems/service-error.ts';
 import { messageProblem } from '../platform/http/message-rules.ts';
 import type { Logger } from '../platform/logging/logging.ts';
 import { receiveTrace, withTrace } from '../platform/logging/trace.ts';
 import { requestId } from '../platform/process/ids.ts';
-import { adminTemplateOf } from './admin/admin-paths.ts';
+import { adminTemplateOf, isAdminPath } from './admin/admin-paths.ts';
 import type { BytePathHandler } from './bytes/byte-path-handler.ts';
 import { CONSOLE_PATH, isConsolePath } from './console/console-router.ts';
 import { addCorsFields, type Cors } from './http/cors.ts';
@@ -99,7 +100,7 @@ function begin(
   return {
     requestId: id,
     target,
-    runbooks,
+    runbooks: isAdminPath(target.path) ? runbooks : publicRunbooks(runbooks),
     onError: (error) => {
       logFailure(logger, error, { route, request_id: id });
     },

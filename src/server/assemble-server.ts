@@ -4,6 +4,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { Router } from 'express';
 
 import { PUBLIC_OPERATIONS } from '../contract/operations/operations-public.ts';
+import { publicRunbooks } from '../contract/problems/problem-links.ts';
 import type { HashPool } from '../platform/hashing/digests.ts';
 import type { Connections } from '../platform/http/connections.ts';
 import type { Logger } from '../platform/logging/logging.ts';
@@ -106,7 +107,7 @@ export function assembleServer(config: ServerConfiguration, parts: ServerParts):
     cdnHost: config.cdn.host,
     defaultChannel: config.cdn.defaultChannel,
     needsToken: publicTokens !== null,
-    runbooks: config.runbooks.url,
+    runbooks: publicRunbooks(config.runbooks.url),
     logger,
     registry,
     clock,

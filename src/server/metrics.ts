@@ -138,7 +138,7 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
     registers,
     collect: () => {
       const attestation = serving.verdict('official').attestation;
-      if (attestation === null) expires.reset();
+      if (attestation === null) expires.remove();
       else expires.set(attestation.expires_at - now() / 1000);
     },
   });
@@ -149,7 +149,7 @@ function registerServingGauges(registry: Registry, serving: Serving, now: () => 
     registers,
     collect: () => {
       const attestation = serving.verdict('official').attestation;
-      if (attestation === null) expiresAt.reset();
+      if (attestation === null) expiresAt.remove();
       else expiresAt.set(attestation.expires_at);
     },
   });

@@ -38,11 +38,13 @@ const MODULES: Readonly<Record<string, readonly string[]>> = {
 
 /** Pure modules that the browser loads, so that it reads texts and files as the other programs do. */
 const IN_BROWSER: ReadonlySet<string> = new Set([
+  'src/contract/actions/provider-names.ts',
   'src/contract/formats/csv/read-rows.ts',
   'src/contract/formats/exchange-formats.ts',
   'src/contract/formats/glossary/term-import.ts',
   'src/contract/formats/glossary/term-table.ts',
   'src/contract/formats/text-encoding.ts',
+  'src/contract/problems/problem-links.ts',
   'src/domain/count-noun.ts',
   'src/domain/is-record.ts',
   'src/domain/glossary/folded-form.ts',
@@ -51,11 +53,14 @@ const IN_BROWSER: ReadonlySet<string> = new Set([
   'src/domain/release/named-release.ts',
   'src/domain/release/release-history.ts',
   'src/domain/release/tried-body.ts',
+  'src/domain/service-state/resume-argument.ts',
   'src/domain/translation/left-out-blockers.ts',
   'src/domain/translation/run-brief.ts',
+  'src/domain/translation/task-remark.ts',
   'src/domain/text-bytes.ts',
   'src/domain/text/checks/check-texts.ts',
   'src/domain/text/checks/find-markup.ts',
+  'src/domain/text/language-name.ts',
   'src/domain/text/other-languages.ts',
 ]);
 

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { buildOpenApi } from '../../scripts/reference/openapi.ts';
 import { PROBLEMS } from '../../src/contract/problems/problems.ts';
 import { daemonConfigurationSchema } from '../../src/daemon/settings/config.ts';
+import { FIXED_SETTINGS } from '../../src/daemon/settings/settings-changes.ts';
 import { CHECKS } from '../../src/domain/verdict/verdict-checks.ts';
 import { REASONS } from '../../src/domain/verdict/reasons.ts';
 import { describeConfiguration } from '../../src/platform/config/configuration-key.ts';
@@ -104,6 +105,23 @@ describe('the pages', () => {
       return anchor !== '' && text !== undefined && !headingsOf(text).includes(anchor);
     });
     expect(wrong.map(({ link }) => link)).toEqual([]);
+  });
+});
+
+describe('the page about settings', () => {
+  it('lists every setting that needs a restart', () => {
+    const text = readFileSync(join(ROOT, 'docs/how-to/change-settings.md'), 'utf8');
+    const [, list = ''] = /need a restart: ([^.]*(?:\.[a-zA-Z*]+[^.]*)*)\. If/.exec(text) ?? [];
+    const named = [...list.matchAll(/`([\w.*]+)`/g)].map(([, name = '']) => name);
+    const isNamed = (setting: string): boolean =>
+      named.includes(setting) || named.includes(setting.replace(/\.\w+$/, '.*'));
+    expect(FIXED_SETTINGS.filter((setting) => !isNamed(setting))).toEqual([]);
+    const settings: readonly string[] = FIXED_SETTINGS;
+    expect(
+      named.filter(
+        (name) => !settings.some((each) => each === name || each.replace(/\.\w+$/, '.*') === name),
+      ),
+    ).toEqual([]);
   });
 });
 

@@ -27,11 +27,18 @@ function goVersion(name: string): string {
 
 it.each([
   ['helm lint', goVersion('helm')],
+  ['Helm 3', goVersion('helm3')],
+  ['gopher-lua', goVersion('glua')],
   ['kubeconform', goVersion('kubeconform')],
   ['kube-score', goVersion('kube-score')],
   ['oras', goVersion('oras')],
   ['crane', goVersion('crane')],
+  ['cosign', /cosign@(v[\d.]+)/u.exec(read('scripts/release/run-program.ts'))?.[1] ?? 'no version'],
   ['actionlint', /actionlint@(v[\d.]+)/u.exec(read('scripts/test/workflows.ts'))?.[1] ?? 'no version'],
+  [
+    'OAuth2 Proxy',
+    /oauth2-proxy:(v[\d.]+)/u.exec(read('manifests/samples/sign-in.yaml'))?.[1] ?? 'no version',
+  ],
   ['Redocly CLI', npmVersion('package.json', '@redocly/cli')],
   ['Spectral CLI', npmVersion('package.json', '@stoplight/spectral-cli')],
   ['axe-core', npmVersion('package.json', 'axe-core')],
@@ -42,6 +49,7 @@ it.each([
   ['moto', pipVersion('scripts/s3-tools/requirements.in', 'moto\\[s3\\]')],
   ['AWS CLI', pipVersion('scripts/s3-tools/requirements.in', 'awscli')],
   ['UnityPy', pipVersion('scripts/unity-tools/requirements.in', 'UnityPy')],
+  ['sacrebleu', pipVersion('scripts/translation-tools/requirements.in', 'sacrebleu')],
   ['translate-toolkit', pipVersion('scripts/translation-tools/requirements.in', 'translate-toolkit')],
 ])('the page about foreign tools has the version of %s that the tests run', (tool, version) => {
   const row = PAGE.split('\n').find((line) => line.startsWith(`| ${tool} `));

@@ -55,11 +55,16 @@ const WORKFLOW = z.looseObject({
     z.string(),
     z.looseObject({
       'timeout-minutes': z.number(),
-      permissions: z.undefined().optional(),
+      permissions: z.record(z.string(), z.string()).optional(),
       steps: z.array(z.looseObject({ uses: z.string().optional(), run: z.string().optional() })),
     }),
   ),
 });
+
+/** What a job may do beyond reading: only the one that publishes, which the owner alone can start. */
+const PERMITTED: Readonly<Record<string, object>> = {
+  '.github/workflows/release.yml release': { contents: 'write', packages: 'write', 'id-token': 'write' },
+};
 
 const workflows = globSync('.github/workflows/*.yml', { cwd: ROOT });
 const forms = globSync('.github/ISSUE_TEMPLATE/*.yml', { cwd: ROOT }).filter(
@@ -67,9 +72,12 @@ const forms = globSync('.github/ISSUE_TEMPLATE/*.yml', { cwd: ROOT }).filter(
 );
 
 describe('the workflow files', () => {
-  it.each(workflows)('%s may only read, ends in time, and pins actions by commit', (path) => {
+  it.each(workflows)('%s may only what it must, ends in time, and pins actions by commit', (path) => {
     const { jobs } = WORKFLOW.parse(parse(read(path)));
     expect(Object.keys(jobs).length).toBeGreaterThan(0);
+    for (const [name, { permissions }] of Object.entries(jobs)) {
+      expect(permissions, name).toEqual(PERMITTED[`${path} ${name}`]);
+    }
     const used = [...read(path).matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, action = '']) => action);
     expect(used.filter((action) => !/^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
   });

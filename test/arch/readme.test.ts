@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { GROUPS } from '../../scripts/test/stages.ts';
+import { LANES } from '../../scripts/test/stages.ts';
 import { PUBLIC_OPERATIONS } from '../../src/contract/operations/operations-public.ts';
 import { listOperations } from '../../src/contract/operations/operations.ts';
 
@@ -87,7 +87,7 @@ describe('the page for contributors', () => {
       names.split(' '),
     );
     const tiers = [...code.matchAll(/--project ([a-z\d]+)/gm)].map(([, name = '']) => name);
-    const known = new Set(GROUPS.flat(2).map(({ name }) => name));
+    const known = new Set(LANES.flat().map(({ name }) => name));
     expect([stages.length, tiers.length].every((count) => count > 0)).toBe(true);
     expect(stages.filter((name) => !known.has(name))).toEqual([]);
     expect(tiers.filter((name) => !existsSync(join(ROOT, 'test', name)))).toEqual([]);

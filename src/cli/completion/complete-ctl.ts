@@ -9,7 +9,7 @@ import { REPORT_OPERATIONS } from '../ctl/reports.ts';
 import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './completion.ts';
 
 /**
- * Lists names that the service or the file of contexts has.
+ * Lists names that the service has.
  *
  * @param argv a command line of `slipway ctl` that prints one name a line
  * @returns no names when they cannot be read
@@ -17,7 +17,6 @@ import { FILES, NOTHING, wordsOnly, type Candidate, type Completion } from './co
 export type ListNames = (argv: readonly string[]) => Promise<readonly string[]>;
 
 const LISTS: Readonly<Record<string, readonly string[]>> = {
-  CONTEXT: ['context', 'list'],
   FROM: ['releases'],
   RELEASE: ['releases'],
   SCHEDULE: ['schedules'],

@@ -26,6 +26,7 @@ export async function completeSlipway(
   }
   if (program === 'ctl') return await completeCtl(rest, list);
   if (program === 'completion') return wordsOnly(COMPLETION_SHELLS);
+  if (program === 'translations' && rest.length === 1) return wordsOnly(['evaluate']);
   const usage = await usageOf(program);
   return usage === null ? NOTHING : completeByUsage(usage, rest);
 }

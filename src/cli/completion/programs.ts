@@ -12,6 +12,7 @@ export const PROGRAMS: ReadonlyArray<readonly [string, string]> = [
   ['manifest', 'lists the files of a folder, so that it can be an upstream on any web server or bucket'],
   ['parse', 'shows the text units of a file or a release folder offline'],
   ['restore', 'puts databases of a backup into the data folder of a daemon that does not run'],
+  ['translations', 'evaluate: measures providers and prompts on texts with reviewed translations'],
   ['verify', 'checks a snapshot volume offline, or a running Slipway or a static mirror from outside'],
 ];
 

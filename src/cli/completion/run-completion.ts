@@ -13,7 +13,7 @@ const NAMES_TIMEOUT_SECONDS = 3;
 const USAGE = `Usage: slipway completion ${COMPLETION_SHELLS.join('|')}
 
 Prints a script for the shell that completes the words of slipway: commands, options, actions and their fields, and the
-names of tasks, schedules, releases and contexts.
+names of tasks, schedules and releases.
 
   bash  source <(slipway completion bash)
   zsh   source <(slipway completion zsh)

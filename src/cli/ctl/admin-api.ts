@@ -124,6 +124,9 @@ export async function postAction<T>(
   throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent an answer that this version cannot read');
 }
 
+/** How a proxy that people sign in to answers a program. */
+const SIGN_IN_STATUSES = new Set([301, 302, 303, 307, 308, 401, 403]);
+
 /** Renders an answer as indented JSON; every number keeps its digits. */
 export function indentJson({ value }: AdminAnswer): string {
   return stringifyJsonExact(value, 2);
@@ -143,7 +146,10 @@ function answerOf(
     if (status === 401) throw deniedFailure(base, hasToken, problem.data);
     throw failureOfProblem(problem.data, parseRetryAfter(answer.retryAfter ?? null, now));
   }
-  throw unreachable(base, `it answered ${status}, and the answer is not from Slipway`, undefined);
+  const why = SIGN_IN_STATUSES.has(status)
+    ? '; a proxy in front of it wants a sign-in, or leads elsewhere'
+    : '';
+  throw unreachable(base, `it answered ${status}, and the answer is not from Slipway${why}`, undefined);
 }
 
 function jsonOf(answer: BoundedAnswer): unknown {

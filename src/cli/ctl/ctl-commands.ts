@@ -1,4 +1,3 @@
-import { CONTEXT_COMMANDS } from './contexts/context-commands.ts';
 import { HELP_WIDTH, helpColumns, sentenceOf, wrapText } from '../../platform/terminal/help-columns.ts';
 import type { CtlCommand } from './ctl-context.ts';
 import { CTL_EXIT_TEXTS, CTL_EXITS } from './ctl-exits.ts';
@@ -20,7 +19,6 @@ export const CTL_COMMANDS: readonly CtlCommand[] = [
   ...WORK_COMMANDS,
   ...EXCHANGE_COMMANDS,
   ...RUN_COMMANDS,
-  ...CONTEXT_COMMANDS,
 ];
 
 const USAGE_INDENT = ' '.repeat(9);

@@ -9,6 +9,7 @@ export const CTL_EXITS = {
   denied: 4,
   unavailable: 5,
   unfinished: 6,
+  partly: 7,
   interrupted: 130,
 } as const;
 
@@ -24,6 +25,8 @@ export const CTL_EXIT_TEXTS: Readonly<Record<keyof typeof CTL_EXITS, string>> = 
   unavailable:
     'The service answered, but its daemon is unavailable or does not implement the command, or the token has reached a limit. An action may or may not have started.',
   unfinished: 'Timed out waiting; the task is still running.',
+  partly:
+    'The run of workers came to its end and left texts open that its provider could translate; its result names the reasons. One that translated nothing has failed: 1.',
   interrupted: 'Ctrl-C or SIGTERM.',
 };
 
@@ -125,4 +128,12 @@ export async function whileAvailable<T>(read: () => Promise<T>): Promise<T | nul
     if (error instanceof CtlFailure && error.exit === CTL_EXITS.unavailable) return null;
     throw error;
   }
+}
+
+/** Whether a retry may help, because the daemon or the service may be restarting. */
+export function isTransient(error: unknown): boolean {
+  return (
+    error instanceof CtlFailure &&
+    (error.exit === CTL_EXITS.unavailable || error.exit === CTL_EXITS.unreachable)
+  );
 }

@@ -7,7 +7,6 @@ const COMMON = {
   url: { type: 'string' },
   'token-file': { type: 'string' },
   'token-secret': { type: 'string' },
-  'ctl-context': { type: 'string' },
   kubectl: { type: 'boolean' },
   namespace: { type: 'string', short: 'n' },
   context: { type: 'string' },
@@ -53,6 +52,10 @@ const SPECIAL = {
   'no-hints': { type: 'boolean' },
   'copy-source': { type: 'string' },
   reviewer: { type: 'string' },
+  unit: { type: 'string' },
+  in: { type: 'string' },
+  same: { type: 'string' },
+  speaker: { type: 'string' },
   provider: { type: 'string' },
   trusted: { type: 'boolean' },
   exchange: { type: 'boolean' },
@@ -60,6 +63,11 @@ const SPECIAL = {
   interval: { type: 'string' },
   yes: { type: 'boolean', short: 'y' },
 } as const satisfies ParseArgsOptionsConfig;
+
+/** Whether an option of every command has a name. */
+export function isCommonOption(name: string): boolean {
+  return Object.hasOwn(COMMON, name);
+}
 
 /** Every option with its type and its letter, as `parseArgs` takes them. */
 export const CTL_OPTIONS: ParseArgsOptionsConfig = { ...COMMON, ...SPECIAL };
@@ -75,17 +83,10 @@ export interface CtlArguments {
 
 /** The common options in the help and in the documentation. */
 export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
-  [
-    '--url URL',
-    'URL of the service; default that of a named context, else SLIPWAY_CTL_URL, else that of the current context, else http://127.0.0.1:8080',
-  ],
-  [
-    '--ctl-context CONTEXT',
-    'takes address, token and defaults of this context; default SLIPWAY_CTL_CONTEXT, else the current one',
-  ],
+  ['--url URL', 'URL of the service; default SLIPWAY_CTL_URL, else http://127.0.0.1:8080'],
   [
     '--token-file FILE',
-    'file that holds the admin token; default the token of the context; without a context SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
+    'file that holds the admin token; default SLIPWAY_CTL_TOKEN_FILE, else the token in SLIPWAY_CTL_TOKEN',
   ],
   [
     '--kubectl',
@@ -95,7 +96,7 @@ export const COMMON_OPTION_TEXTS: ReadonlyArray<readonly [string, string]> = [
   ['--context NAME', 'context of the kubeconfig; implies --kubectl'],
   [
     '--target KIND/NAME',
-    'service, deployment, statefulset or pod to forward to; default service/slipway-admin; implies --kubectl',
+    'service, deployment, statefulset or pod to forward to; default the admin Service of the installation in the namespace; implies --kubectl',
   ],
   ['--target-port PORT', 'port of the target, a number or a name; default http; implies --kubectl'],
   ['--token-secret NAME/KEY', 'reads the token from a Secret of the cluster'],

@@ -4,8 +4,6 @@ import { textOption, type CtlArguments } from './ctl-options.ts';
 
 /** The address without any option. */
 const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** The Service of the chart that also leads to pods that are not ready. */
-const DEFAULT_TARGET = 'service/slipway-admin';
 
 /** The options that lead through a cluster. */
 export const CLUSTER_OPTIONS = ['kubectl', 'namespace', 'context', 'target', 'target-port'] as const;
@@ -13,16 +11,16 @@ export const CLUSTER_OPTIONS = ['kubectl', 'namespace', 'context', 'target', 'ta
 /** The options that say which service is asked, and with which token. */
 export const SERVICE_OPTIONS: ReadonlySet<string> = new Set([
   'url',
-  'ctl-context',
   'token-file',
   'token-secret',
   ...CLUSTER_OPTIONS,
 ]);
 
-interface CtlTarget {
+export interface CtlTarget {
   /** The URL; a placeholder while `service` is not forwarded yet. */
   readonly url: URL;
-  readonly service: { readonly target: string; readonly targetPort: string | null } | null;
+  /** Its target is `null` when the Service is to be found by the labels of the chart. */
+  readonly service: { readonly target: string | null; readonly targetPort: string | null } | null;
 }
 
 /**
@@ -39,7 +37,7 @@ export function targetOf(args: CtlArguments, { env }: CtlIo, program: CtlProgram
   if (asked === undefined && (!program.plugin || url !== undefined)) {
     return { url: parseUrl(url ?? env['SLIPWAY_CTL_URL'] ?? DEFAULT_URL), service: null };
   }
-  const target = textOption(args, 'target') ?? DEFAULT_TARGET;
+  const target = textOption(args, 'target') ?? null;
   return {
     url: new URL(DEFAULT_URL),
     service: { target, targetPort: textOption(args, 'target-port') ?? null },

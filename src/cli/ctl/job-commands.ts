@@ -6,7 +6,8 @@ import type { CtlCommand, CtlContext } from './ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
 import { showTask, watchTask, type SeenTask } from './task-watch.ts';
-import { textExcerpt, textTable } from '../../platform/terminal/text-table.ts';
+import { countText } from '../../domain/count-text.ts';
+import { excerptAround, textExcerpt, textTable } from '../../platform/terminal/text-table.ts';
 
 /** Long enough that the schedule never starts the job: the command does. */
 const UNREACHED_DELAY_SECONDS = 86_400;
@@ -52,6 +53,18 @@ export const JOB_COMMANDS: readonly CtlCommand[] = [
       return await showTask(context, seen, (result) => renderDifferences(result, offset));
     },
   },
+  {
+    name: 'glossary mine',
+    synopsis: '[KEY=VALUE]...',
+    summary:
+      'finds terms in the texts of the release and adds them as drafts; KEY is min_count, limit, provider, dry_run, max_tokens or max_cost',
+    words: [0, 6],
+    optionTexts: [['--wait-timeout SECONDS', 'longest wait; the task keeps running after it']],
+    run: async (context) => {
+      const seen = await runJob(context, { group: 'i18n', action: 'term-mine', args: context.words });
+      return await showTask(context, seen, renderTerms);
+    },
+  },
 ];
 
 /**
@@ -80,6 +93,62 @@ export async function runJob(
   } finally {
     await removeSchedule(context, id);
   }
+}
+
+const MINED = z.looseObject({
+  dry_run: z.boolean(),
+  added: z.int(),
+  known: z.int(),
+  ordinary: z.int(),
+  usage: z
+    .looseObject({
+      requests: z.int(),
+      prompt_tokens: z.int(),
+      answer_tokens: z.int(),
+      cost: z.number(),
+    })
+    .optional(),
+  fits: z.boolean().nullish(),
+  terms: z.array(
+    z.looseObject({
+      source_term: z.string(),
+      category: z.string(),
+      count: z.int(),
+      contexts: z.array(z.string()),
+    }),
+  ),
+});
+
+/** Renders the terms that a run found. @throws CtlFailure when this version cannot read the result */
+function renderTerms(result: unknown): string {
+  const parsed = MINED.safeParse(result);
+  if (!parsed.success) {
+    throw new CtlFailure(CTL_EXITS.unreachable, 'the daemon sent terms that this version cannot read');
+  }
+  const { dry_run: isDryRun, added, known, ordinary, usage, fits, terms } = parsed.data;
+  const rows = terms.map(({ source_term: term, category, count, contexts: [context = ''] }) => [
+    term,
+    category === '' ? '-' : category,
+    String(count),
+    excerptAround(context, term, MAX_TEXT),
+  ]);
+  const found = `${countText(known, 'found term is', 'found terms are')} in the Glossary already, ${countText(ordinary, 'is an ordinary word', 'are ordinary words')}`;
+  const excess = fits === false ? ', which is more than the cap allows' : '';
+  const estimate =
+    usage === undefined ? '' : `; a model would sort them with about ${shownUsage(usage)}${excess}`;
+  const summary = isDryRun
+    ? `${countText(terms.length, 'term')} found; nothing was added${estimate}\n`
+    : `${countText(added, 'draft')} added for a person to approve (${found})\n`;
+  return textTable(['TERM', 'CATEGORY', 'TEXTS', 'FOR EXAMPLE'], rows) + summary;
+}
+
+function shownUsage({
+  requests,
+  prompt_tokens: prompts,
+  answer_tokens: answers,
+  cost,
+}: NonNullable<z.output<typeof MINED>['usage']>): string {
+  return `${countText(requests, 'request')}, ${countText(prompts + answers, 'token')}, and a cost of ${Number(cost.toPrecision(3))}`;
 }
 
 /** A schedule that stays behind never runs again, so a failure to remove it is only reported. */

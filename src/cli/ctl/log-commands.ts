@@ -1,12 +1,12 @@
 import { REPORTS } from '../../contract/reports/reports.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
-import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure, type CtlExit, isTransient } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
 import { isDataFormat } from './output/view.ts';
 import { printAnswer } from './output/print-answer.ts';
 import { parseReport, readReport, type ReportOf, reportPath } from './reports.ts';
 import { renderLogLine } from './report-views.ts';
-import { exitOfTask, hasEnded, isTransient, readTask } from './task-watch.ts';
+import { exitOfTask, hasEnded, readTask } from './task-watch.ts';
 
 /** Maximum number of lines that daemon.logs returns. Two consecutive answers must overlap, or lines would be lost. */
 const MAX_LINES = 2000;

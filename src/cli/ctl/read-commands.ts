@@ -1,16 +1,12 @@
-import type { z } from 'zod';
-import { HealthRead } from '../../contract/schemas/answers/health.ts';
-import { ReadinessAnswer } from '../../contract/schemas/answers/verdict.ts';
-import { ReleaseStatusReport } from '../../contract/reports/report-releases.ts';
 import { ScheduleListReport } from '../../contract/reports/report-schedules.ts';
 import { isReportName, REPORTS } from '../../contract/reports/reports.ts';
 import { TASK_STATUSES } from '../../contract/schemas/vocabulary.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
-import { indentJson, type AdminAnswer } from './admin-api.ts';
+import { indentJson } from './admin-api.ts';
 import type { CtlCommand, CtlContext } from './ctl-context.ts';
-import { CTL_EXITS, CtlFailure, whileAvailable } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { numberOption, textOption } from './ctl-options.ts';
-import { isDataFormat, viewOf } from './output/view.ts';
+import { isDataFormat } from './output/view.ts';
 import { printAnswer, printData } from './output/print-answer.ts';
 import { readReport, REPORT_OPERATIONS, reportPath, given, show } from './reports.ts';
 import {
@@ -23,7 +19,7 @@ import {
   type PublishedHistory,
 } from './report-views.ts';
 import type { TaskView } from './task-brief.ts';
-import { renderStatus } from './status-view.ts';
+import { STATUS_COMMAND } from './status-command.ts';
 import { exitOfTask, hasEnded } from './task-watch.ts';
 import { WATCH_TEXTS } from './watch.ts';
 
@@ -35,41 +31,9 @@ const REPORT_TEXTS = [...REPORT_OPERATIONS].map(([name, { summary }]): readonly 
   return [name, parameters.length === 0 ? summary : `${summary} Parameters: ${parameters.join(', ')}.`];
 });
 
-/** Kinds of the tasks that write damaged files again. */
-const REPAIRS: ReadonlySet<string> = new Set(['repair', 'damage-repair']);
-
 /** The commands that only read, except `logs`. */
 export const READ_COMMANDS: readonly CtlCommand[] = [
-  {
-    name: 'status',
-    summary:
-      'shows the state of the service, its cause and the next step, and the state of the current releases',
-    optionTexts: WATCH_TEXTS,
-    run: async (context) => {
-      const readiness = await context.api.get('/readyz', { verbose: 'true' }, [503]);
-      const releases = await whileAvailable(async () => await context.api.get(reportPath('release.status')));
-      const parsed = ReadinessAnswer.schema.safeParse(readiness.value);
-      if (!parsed.success) {
-        throw new CtlFailure(CTL_EXITS.unreachable, '/readyz answered, but the answer is not from Slipway');
-      }
-      const health = await context.api.get('/healthz');
-      if (isDataFormat(context.output)) await printData(context, joinStatus(readiness, health, releases));
-      else {
-        const report = ReleaseStatusReport.schema.safeParse(releases?.value);
-        const status = report.success ? report.data : null;
-        const repairs = await repairsOf(context, status);
-        const read = HealthRead.safeParse(health.value);
-        const answers = {
-          readiness: parsed.data,
-          health: read.success ? read.data : null,
-          releases: status,
-          repairs,
-        };
-        context.stdout.write(renderStatus(answers, viewOf(context)));
-      }
-      return parsed.data.distributable ? CTL_EXITS.ok : CTL_EXITS.failed;
-    },
-  },
+  STATUS_COMMAND,
   {
     name: 'releases',
     synopsis: '[--channel official|localized]',
@@ -206,22 +170,6 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
   },
 ];
 
-async function repairsOf(
-  { api }: CtlContext,
-  releases: z.output<typeof ReleaseStatusReport.schema> | null,
-): Promise<readonly TaskView[] | null> {
-  const isDamaged = [releases?.official, releases?.localized].some(
-    (current) => (current?.damaged_count ?? 0) > 0,
-  );
-  if (!isDamaged) return null;
-  const answer = await whileAvailable(async () => await api.get(reportPath('task.list')));
-  const report = REPORTS['task.list'].answer.schema.safeParse(answer?.value);
-  if (!report.success) return null;
-  return report.data.items.filter(
-    ({ kind, status }) => REPAIRS.has(kind) && ['queued', 'running', 'cancelling'].includes(status),
-  );
-}
-
 /** The published localized releases, for people; without them the list of releases is still shown. */
 async function publishedIn({ api, output }: CtlContext): Promise<PublishedHistory> {
   if (isDataFormat(output) || output === 'name') return undefined;
@@ -231,21 +179,6 @@ async function publishedIn({ api, output }: CtlContext): Promise<PublishedHistor
     if (error instanceof CtlFailure) return undefined;
     throw error;
   }
-}
-
-/** Joins the answers into one JSON text; each keeps its bytes. */
-function joinStatus(readiness: AdminAnswer, health: AdminAnswer, releases: AdminAnswer | null): AdminAnswer {
-  const body = Buffer.concat([
-    Buffer.from('{"readiness":'),
-    readiness.body,
-    Buffer.from(',"health":'),
-    health.body,
-    Buffer.from(',"release_status":'),
-    releases?.body ?? Buffer.from('null'),
-    Buffer.from('}'),
-  ]);
-  const release_status = releases?.value ?? null;
-  return { body, value: { readiness: readiness.value, health: health.value, release_status } };
 }
 
 function parametersOf(words: readonly string[]): Record<string, string> {

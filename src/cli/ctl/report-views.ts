@@ -1,3 +1,4 @@
+import { countText } from '../../domain/count-text.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { isRolledBack, lastCurrentAt } from '../../domain/release/release-history.ts';
 import { endedAs } from '../../domain/translation/run-brief.ts';
@@ -20,7 +21,7 @@ import { briefOf, describeOutcome, type TaskView } from './task-brief.ts';
 /** Longest value in the details of a task, characters: digests and ids of snapshots are shorter. */
 const DETAIL_VALUE_MAX = 100;
 const RESULT_LINE_MAX = 200;
-const RESULT_FILES_MAX = 20;
+const RESULT_FILES_MAX = 5;
 
 type ReleaseRow = ReportOf<'release.list'>['releases'][number];
 
@@ -155,7 +156,15 @@ function fileTable(files: readonly ResultFile[], destinations: unknown): string 
   const kept = titles.map((_title, column) => rows.some((row) => row[column] !== '-'));
   const cells = (row: readonly string[]): readonly string[] => row.filter((_cell, column) => kept[column]);
   const more = files.length - rows.length;
-  return `${textTable(cells(titles), rows.map(cells))}${more > 0 ? `and ${more} more: -o json has all\n` : ''}`;
+  const units = files.reduce((sum, file) => sum + Number(file['edited_units'] ?? file['units'] ?? 0), 0);
+  const size = files.reduce((sum, file) => sum + Number(file['size'] ?? 0), 0);
+  const facts = [
+    countText(files.length, 'file'),
+    countText(units, 'unit'),
+    ...(size === 0 ? [] : [textBytes(size)]),
+  ];
+  const rest = more > 0 ? `and ${more} more: -o json has all\n` : '';
+  return `${facts.join(', ')}\n${textTable(cells(titles), rows.map(cells))}${rest}`;
 }
 
 function renderMembers(result: object): string {

@@ -10,6 +10,7 @@ import { startAction } from './actions/start-action.ts';
 import { renderActionBody, type BodyWords } from './action-body.ts';
 import type { CtlCommand, CtlContext, LocalCommand } from './ctl-context.ts';
 import { collectBounded } from '../../platform/memory/collect-bounded.ts';
+import { LOCALIZATION_JOBS } from '../../contract/crd/localization-jobs.ts';
 import { CTL_EXITS, CtlFailure } from './ctl-exits.ts';
 import { textOption } from './ctl-options.ts';
 import { didYouMean } from '../../platform/terminal/usage-error.ts';
@@ -86,7 +87,7 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
       ...RUN_TEXTS,
     ],
     helpFor: ([action = ''], { name }) =>
-      isControlAction(action) ? renderActionHelp(name, action, RUN_TEXTS) : null,
+      isControlAction(action) ? renderActionHelp(name, action, RUN_TEXTS) : renderJobHelp(name, action),
     run: async (context) => {
       const [action = ''] = context.words;
       if (!isControlAction(action)) {
@@ -110,6 +111,29 @@ export const RUN_COMMANDS: readonly CtlCommand[] = [
     },
   },
 ];
+
+/** Jobs that an action with another name starts. */
+const ACTIONS_OF_JOBS: Readonly<Record<string, ControlAction>> = {
+  proofread: 'translation-proofread',
+  'proofread-import': 'translation-proofread',
+  'worker-run': 'translation-worker-run',
+};
+
+/** The help for a job: that of the action that starts it, or how to start it; `null` for another word. */
+function renderJobHelp(program: string, job: string): string | null {
+  const action = ACTIONS_OF_JOBS[job];
+  if (action !== undefined) {
+    return `${job} is the job of the action ${action}.\n\n${renderActionHelp(program, action, RUN_TEXTS)}`;
+  }
+  if (!LOCALIZATION_JOBS.some((each) => each === job)) return null;
+  return `${job} is a job, which schedules run; it is no action. To run it once, add a schedule and start it:
+
+  ${program} run schedule-add id=once group=i18n action=${job} max_runs=1 every_seconds=86400 args=KEY=VALUE
+  ${program} run schedule-run id=once --wait
+
+docs/reference/actions.md has the entries of args.
+`;
+}
 
 async function bodyWords(context: CtlContext): Promise<BodyWords> {
   const [, ...words] = context.words;

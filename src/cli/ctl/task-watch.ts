@@ -1,8 +1,9 @@
+import { endedAs } from '../../domain/translation/run-brief.ts';
 import { renderProgress } from '../output/progress-line.ts';
 import { withProgress } from '../output/progress-display.ts';
 import type { AdminAnswer } from './admin-api.ts';
 import type { CtlContext } from './ctl-context.ts';
-import { CTL_EXITS, CtlFailure, type CtlExit } from './ctl-exits.ts';
+import { CTL_EXITS, CtlFailure, isTransient, type CtlExit } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
 import { parseReport, reportPath } from './reports.ts';
 import { printData } from './output/print-answer.ts';
@@ -34,8 +35,10 @@ export function hasEnded({ status }: TaskView): boolean {
 }
 
 /** The exit code that an ended task gives. */
-export function exitOfTask({ status }: TaskView): CtlExit {
-  return status === 'succeeded' ? CTL_EXITS.ok : CTL_EXITS.failed;
+export function exitOfTask(task: TaskView): CtlExit {
+  const end = endedAs(task);
+  if (end === 'partly') return CTL_EXITS.partly;
+  return end === 'succeeded' ? CTL_EXITS.ok : CTL_EXITS.failed;
 }
 
 /** Waits until a task has ended, and shows its progress. @throws CtlFailure, also when `--wait-timeout` has passed */
@@ -89,12 +92,4 @@ export async function showTask(
       : renderTask(task, viewOf(context));
   if (!isData) context.stdout.write(text);
   return exitOfTask(task);
-}
-
-/** Whether a retry may help, because the daemon or the service may be restarting. */
-export function isTransient(error: unknown): boolean {
-  return (
-    error instanceof CtlFailure &&
-    (error.exit === CTL_EXITS.unavailable || error.exit === CTL_EXITS.unreachable)
-  );
 }

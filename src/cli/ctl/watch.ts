@@ -1,9 +1,8 @@
 import { cutLine } from '../../platform/terminal/columns.ts';
 import { countText } from '../../domain/count-text.ts';
 import type { CtlContext, CtlOutput, ServiceCommand } from './ctl-context.ts';
-import type { CtlExit, CtlFailure } from './ctl-exits.ts';
+import { isTransient, type CtlExit, type CtlFailure } from './ctl-exits.ts';
 import { numberOption } from './ctl-options.ts';
-import { isTransient } from './task-watch.ts';
 
 const DEFAULT_SECONDS = 2;
 const LONGEST_SECONDS = 3600;

@@ -177,6 +177,56 @@ function whyOf(
   return facts.filter((fact) => fact !== '').join('; ') || '-';
 }
 
+/** Units that a search shows without `--limit`. */
+export const DEFAULT_UNITS = 100;
+
+/** The columns of units that a search has found. */
+export const unitColumns: ReadonlyArray<Column<Unit>> = [
+  { title: 'UNIT', cell: ({ unit_id: id }) => id, wide: true },
+  { title: 'STATE', cell: ({ translation }) => translation?.state ?? '-' },
+  { title: 'SPEAKER', cell: ({ speaker }) => speaker ?? '-' },
+  { title: 'SOURCE', cell: ({ source_text: text }) => textExcerpt(text, MAX_TEXT) },
+  { title: 'TRANSLATION', cell: ({ translation }) => textExcerpt(shownTarget(translation), MAX_TEXT) },
+  { title: 'PLACE', cell: (unit) => `${placeText(unit)} ${unit.field_path ?? ''}`.trimEnd() },
+];
+
+function shownTarget(translation: Unit['translation']): string {
+  return translation?.target_text ?? translation?.previous_target ?? '-';
+}
+
+/** Renders terms of the Glossary. */
+export function renderTerms({ items, total }: ReportOf<'translation.glossary.query'>, view: View): string {
+  if (total === 0) return 'there are no such terms\n';
+  const columns: Array<Column<(typeof items)[number]>> = [
+    { title: 'TERM', cell: ({ term_id: id }) => id },
+    { title: 'STATE', cell: ({ review_status: status }) => status },
+    { title: 'SOURCE', cell: ({ source_term: text }) => textExcerpt(text, MAX_TEXT) },
+    { title: 'TRANSLATION', cell: (term) => textExcerpt(term.recommended_translation, MAX_TEXT) },
+    { title: 'ALIASES', cell: ({ aliases }) => textExcerpt(aliases.join(', ') || '-', MAX_TEXT), wide: true },
+    { title: 'CATEGORY', cell: ({ category }) => category || '-' },
+  ];
+  const more = total > items.length ? '; --limit shows more' : '';
+  return `${itemTable(items, columns, view)}${countText(total, 'term')}${more}\n`;
+}
+
+/** Renders records of the Translation Memory. */
+export function renderRecords(
+  { matches, truncated }: ReportOf<'translation.memory.query'>,
+  view: View,
+): string {
+  if (matches.length === 0) return 'no record has this text\n';
+  const columns: Array<Column<(typeof matches)[number]>> = [
+    { title: 'RECORD', cell: ({ record }) => record.record_id },
+    { title: 'STATE', cell: ({ record }) => record.state },
+    { title: 'SOURCE', cell: ({ record }) => textExcerpt(record.source_text, MAX_TEXT) },
+    { title: 'TARGET', cell: ({ record }) => textExcerpt(record.target_text, MAX_TEXT) },
+    { title: 'REVIEWER', cell: ({ record }) => record.reviewer ?? '-', wide: true },
+    { title: 'ORIGIN', cell: ({ record }) => record.provenance.origin },
+  ];
+  const bound = truncated ? 'older records were not read: search for three or more characters\n' : '';
+  return `${itemTable(matches, columns, view)}${bound}`;
+}
+
 /** Renders one text unit, its translation and its history. */
 export function renderUnit({ items, total, translations, history }: TextUnits, { now }: View): string {
   const [unit] = items;

@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { loadTrustedKeys, type TrustedKey } from '../../attestation/keys.ts';
 import { systemClock, type Clock } from '../../platform/process/clock.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
-import { keepAlive } from '../../platform/process/keep-alive.ts';
 import { createHashPool } from '../../platform/hashing/hash-pool.ts';
 import { ObjectLedger } from '../../snapshot/objects/object-ledger.ts';
 import { renderProgress } from '../output/progress-line.ts';
@@ -56,7 +55,7 @@ export async function runVerify(argv: readonly string[], io: VerifyIo): Promise<
     return VERIFY_EXITS.ok;
   }
   const options = parsed.value;
-  if (options.kind === 'mirror') return await keepAlive(async () => await verifyMirror(options, io));
+  if (options.kind === 'mirror') return await verifyMirror(options, io);
   let root: string | null;
   try {
     if (!(await isDirectory(options.root))) return refuse(io, `${options.root} is not a directory`);

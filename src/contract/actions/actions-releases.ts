@@ -40,7 +40,7 @@ export const RELEASE_ACTIONS = {
     errors: ['store_locked', 'unknown_release', 'not_announced', 'channel_mirrored'],
   },
   sync: {
-    title: 'Sync the upstream release',
+    title: 'Sync now',
     summary: 'Fetches the upstream release, verifies it and makes it the current official one.',
     mode: 'queued',
     scope: 'operate',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ActionDefinition } from './action-definition.ts';
 import { forced, wholeNumber, word } from './field-schemas.ts';
+import { memoryArguments } from './memory-arguments.ts';
 import { workerArguments } from './worker-arguments.ts';
 
 /** States that an external worker may set. */
@@ -154,14 +155,15 @@ export const TRANSLATION_ACTIONS = {
   },
   'translation-memory-confirm': {
     title: 'Confirm a memory record',
-    summary: 'Makes a Translation Memory record trusted.',
+    summary: 'Makes a Translation Memory record trusted, gives it another target, or rejects it.',
     mode: 'inline',
     scope: 'review',
     destructive: false,
     required: ['record_id', 'reviewer'],
-    used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path'],
+    used: ['reason', 'supersede_record_id', 'force', 'translation_memory_path', 'args'],
     choices: [],
     fields: {
+      args: memoryArguments,
       force: forced('Confirms although a trusted record has another target. The conflict stays open.'),
     },
     errors: [

@@ -18,13 +18,9 @@ export function word<const T extends readonly [string, ...string[]]>(
  * result again.
  */
 export function wholeNumber(bounds: Int64Bounds): z.ZodType<number> {
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
-  return int64()
-    .refine((value) => value >= min, { error: `must be at least ${min}` })
-    .refine((value) => value <= max, { error: `must not exceed ${max}` })
-    .transform((value) =>
-      Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER)),
-    );
+  return int64(bounds).transform((value) =>
+    Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER)),
+  );
 }
 
 /** A switch. */

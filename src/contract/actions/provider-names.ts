@@ -3,3 +3,6 @@ export const FILE_PROVIDER = 'file';
 
 /** The provider of targets that come back because someone took later ones back. Their author is a person. */
 export const UNDO_PROVIDER = 'undo';
+
+/** The provider of targets in which a person has replaced a text. Their author is that person, and the run names what undoes them. */
+export const REPLACE_PROVIDER = 'replace';

@@ -17,7 +17,7 @@ export const amount = z
   )
   .refine((value) => value > 0, { error: NOT_AN_AMOUNT });
 
-/** The entries of `args` of `translation-worker-run`. */
+/** What every run that asks a provider takes in `args`. */
 export const WORKER_ARGUMENTS = z
   .strictObject({
     dry_run: flag.meta({ title: 'Dry run', description: 'Only estimates what the run would use.' }),
@@ -32,5 +32,27 @@ export const WORKER_ARGUMENTS = z
   })
   .partial();
 
+/** The longest line that tries a provider, UTF-16 code units. */
+const TRIED_CHARACTERS = 1000;
+
+/** One line that tries a provider. */
+export const triedText = z.string().min(1).max(TRIED_CHARACTERS).meta({
+  title: 'Only try this line',
+  description: 'Translates only this text, to try the provider. Nothing is stored.',
+});
+
+/** What asks for suggestions instead of drafts. */
+export const SUGGEST_ARGUMENTS = z
+  .strictObject({
+    suggest: z.string().min(1).max(4000).meta({
+      title: 'Only suggest',
+      description:
+        'Ids of units of the task with commas between them, or `open` for the next 50 that need a target: the result has a suggestion for each, and nothing is stored.',
+    }),
+  })
+  .partial();
+
 /** `args` of `translation-worker-run`. */
-export const workerArguments = keyValuePairs(WORKER_ARGUMENTS);
+export const workerArguments = keyValuePairs(
+  WORKER_ARGUMENTS.extend({ ...SUGGEST_ARGUMENTS.shape, try_text: triedText.optional() }),
+);

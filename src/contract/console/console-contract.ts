@@ -60,7 +60,7 @@ export interface ConsoleContract {
   readonly states: Readonly<Record<ServiceStateName, string>>;
   /** The checks of the doctor that an advice names, by the text that it begins with. */
   readonly checks: typeof ADVISED_CHECKS;
-  /** Where the runbooks are; the one of a reason is `REASON.md` below it. */
+  /** Where the runbooks are; the one of a reason is `REASON` below it. */
   readonly runbooks: string;
 }
 
@@ -69,6 +69,16 @@ export interface ConsoleOutline extends Omit<ConsoleContract, 'actions' | 'repor
   readonly actions: Readonly<Record<string, Omit<ConsoleAction, 'schema' | 'pairs'>>>;
   readonly reports: ReadonlyArray<Omit<ConsoleReport, 'summary' | 'schema'>>;
   readonly jobs: Readonly<Record<string, Omit<ConsoleJob, 'schema'>>>;
+}
+
+/** The part of the contract that {@link ConsoleOutline} lacks: the forms and the explanations. */
+export interface ConsoleForms {
+  readonly actions: Readonly<
+    Record<string, { readonly schema: FieldsSchema; readonly pairs: FieldsSchema | null }>
+  >;
+  readonly reports: Readonly<Record<string, { readonly summary: string; readonly schema: FieldsSchema }>>;
+  readonly jobs: Readonly<Record<string, { readonly schema: FieldsSchema }>>;
+  readonly problems: ConsoleContract['problems'];
 }
 
 /** The values of fields that lists can be filtered by, in the order of the work. */

@@ -57,6 +57,13 @@ export const CHANNEL_REASONS = {
   BaseCurrent: 'The localized release is built on the current official one.',
   Complete: 'Every unit that is not skipped is translated as far as localized.minState demands.',
   Incomplete: 'Some units would keep the official text; the message counts them. Translate or review them.',
+  RequestInProgress:
+    'The task that the annotation slipway.dev/requestedAt asked for has not ended, or the pods do not serve its result yet.',
+  EveryFieldWritten: 'The ReleaseChannel definition in the cluster takes the whole status.',
+  DefinitionLacksFields:
+    'The ReleaseChannel definition (CRD) in the cluster is of another version than the operator. The fields that it lacks, which the message names, are left out of the status. Apply the definition of the version of the operator.',
+  DefinitionUnknown:
+    'The operator could not read the schema of ReleaseChannel from the API server (/openapi/v3). It writes the whole status, which a definition of another version may refuse. Grant it get on /openapi/*.',
   NothingBlocks: 'No unit of the current official release has a blocking finding.',
   PublishBlocked:
     'Units with blocking findings prevent a publication; the message counts them. Correct them, or accept the findings.',
@@ -75,6 +82,8 @@ export const CONDITION_TYPES = {
   Serving: 'A client of the Service gets the channel: a pod that serves it takes requests.',
   Healthy:
     'Every pod says that its service is healthy; if not, the reason is the first cause, and the message has the next step.',
+  StatusComplete:
+    'The definition in the cluster takes every field of the status; if not, the message names what is missing.',
 } as const;
 
 /** The types of the conditions that only an object with `channel: localized` has. They do not change its readiness. */

@@ -1,6 +1,7 @@
 /** The jobs of the group `i18n` that a localized ReleaseChannel can run regularly. A test compares them with those of the daemon. */
 export const LOCALIZATION_JOBS = [
   'worker-run',
+  'term-mine',
   'proofread',
   'propagate',
   'requalify',

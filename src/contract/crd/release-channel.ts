@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import { RELEASE_ID_PATTERN } from '../../domain/release/release-id.ts';
 import { RELEASE_STATES } from '../schemas/vocabulary.ts';
-import { CONDITION_TYPES, LOCALIZED_CONDITION_TYPES, type ConditionType } from './channel-reasons.ts';
 import { DURATION_PATTERN } from './duration.ts';
 import { LOCALIZATION_JOBS } from './localization-jobs.ts';
 import { REQUESTED_AT_MAX } from './resource-names.ts';
@@ -172,13 +171,12 @@ const Timestamp = z.string().describe('RFC 3339, UTC.').meta({ format: 'date-tim
 const Message = z.string().max(MESSAGE_MAX);
 
 const ConditionSchema = z.object({
+  // Not an enumeration: an operator of another version may know other types.
   type: z
-    .enum(
-      Object.keys({ ...CONDITION_TYPES, ...LOCALIZED_CONDITION_TYPES }) as [
-        ConditionType,
-        ...ConditionType[],
-      ],
-    )
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^[A-Za-z]+$/)
     .describe('The type of the condition.'),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z
@@ -338,6 +336,9 @@ export type PodVerdict = z.infer<typeof PodVerdictSchema>;
 export const ReleaseChannelStatusSchema = z
   .object({
     observedGeneration: z.int().min(0).describe('The generation of the spec that the operator last handled.'),
+    observedAt: Timestamp.describe(
+      'When the operator last confirmed this status: when it changed, else every 5 minutes, or at the interval of the operator if that is longer.',
+    ).optional(),
     conditions: z
       .array(ConditionSchema)
       .max(16)
@@ -361,9 +362,20 @@ export const ReleaseChannelStatusSchema = z
     lastHandledReconcileAt: z
       .string()
       .max(REQUESTED_AT_MAX)
-      .describe('The last value of the annotation slipway.dev/requestedAt that the operator handled.')
+      .describe(
+        'The last value of the annotation slipway.dev/requestedAt whose task has ended and whose result is in this status.',
+      )
       .optional(),
   })
   .describe('The observed state.');
 
 export type ReleaseChannelStatus = z.infer<typeof ReleaseChannelStatusSchema>;
+
+/** A status as it is stored: a definition of another version may lack fields that this version always writes. */
+export const StoredStatusSchema = ReleaseChannelStatusSchema.extend({
+  observedGeneration: z.int().min(0).default(0),
+  conditions: z.array(ConditionSchema).default([]),
+  servingPods: z.string().default(''),
+  pods: z.array(PodVerdictSchema).default([]),
+  history: z.array(HistoryRowSchema).default([]),
+});

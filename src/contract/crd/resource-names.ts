@@ -19,5 +19,11 @@ export const REQUESTED_AT_ANNOTATION = `${API_GROUP}/requestedAt`;
 /** Longest value of {@link REQUESTED_AT_ANNOTATION} that is compared, characters. */
 export const REQUESTED_AT_MAX = 128;
 
+/**
+ * Annotation of a Service of the admin surface: `SECRET/KEY` of a token for it, in the same namespace. The Secret has a label of the
+ * same name with the value `true`, because who may write a Service must not choose any Secret.
+ */
+export const ADMIN_TOKEN_MARK = `${API_GROUP}/admin-token`;
+
 /** Label of the Service of edges; its value is the name of a Service of their origin, in the same namespace. */
 export const EDGES_OF_LABEL = `${API_GROUP}/edges-of`;

@@ -36,7 +36,7 @@ export const DAEMON_PROBLEMS = {
     status: 503,
     title: 'Standby',
     description:
-      'The daemon waits for another one that has the snapshot volume. The attestation of that one is on the volume.',
+      'The daemon waits for another one that has the snapshot volume, or for the volume; the detail says for which. It takes over when the other one has ended.',
   },
   unknown_record: {
     status: 404,

@@ -29,7 +29,12 @@ export const ProblemSchema = z
       .enum(SERVICE_REASON_NAMES)
       .describe('Why a release is not distributable, or why a report of the daemon is missing.')
       .optional(),
-    documentation: z.string().describe('The runbook of `reason`: meaning, first command, remedy.').optional(),
+    documentation: z
+      .string()
+      .describe(
+        'The runbook of `reason`: severity, first command, remedy. Public routes have it only where `runbooks.url` names a copy, because their clients need not reach `/admin`.',
+      )
+      .optional(),
     errors: z.array(FieldErrorSchema).optional(),
     daemon: z
       .object({

@@ -109,6 +109,20 @@ export const TextUnitsReport = report({
         .object({ tier: z.enum(CARRY_TIERS), unit_id: z.string().describe('In the previous release.') })
         .nullable()
         .describe('The unit of the previous release that it follows; null when it is new.'),
+      box: z
+        .object({
+          columns: z.int().min(1).nullable(),
+          lines: z.int().min(1).nullable(),
+          font_width: z.number().describe('Columns of a narrow character.'),
+        })
+        .nullable()
+        .describe(
+          'The box of the game that shows it: of `localized.boxes`, otherwise the limits of its rule.',
+        ),
+      is_group_cut: z
+        .boolean()
+        .optional()
+        .describe('In a search with `same`: the answer leaves out other units of this group.'),
       translation: UnitTranslationSchema.nullable().describe('Null while translations are not available.'),
     }),
   ),

@@ -6,6 +6,9 @@ import { PAGE, report } from './report-envelope.ts';
 /** States of automatic publishing. */
 export const AUTOMATION_STATES = ['off', 'stopped', 'waiting', 'due', 'followed'] as const;
 
+/** How the requests to a provider went. */
+const PROVIDER_STATES = ['untried', 'works', 'failing', 'out'] as const;
+
 /** One parsed container of one release, to be translated. */
 export const TranslationTaskSchema = z.object({
   task_id: z.string(),
@@ -26,6 +29,9 @@ export const TranslationTaskSchema = z.object({
   provider: z.string().nullable(),
   provider_run_id: z.string().nullable(),
   unit_counts: Counts.describe('Units by state.'),
+  chosen_units: Count.optional().describe(
+    'Targets that the parameters `undo_...` and `term_...` choose; only with one of these.',
+  ),
   updated_at: UnixSeconds,
 });
 
@@ -51,6 +57,16 @@ const BlockedUnit = z.object({
   ...UnitName,
   codes: z.array(z.string()),
   qa_identity: z.string().nullable(),
+});
+
+/** A unit that a reviewer or a rollback has decided about. */
+const DecidedUnit = z.object({
+  task_id: z.string(),
+  unit_id: z.string(),
+  ...UnitName,
+  reviewer: z.string().nullable(),
+  reason: z.string().nullable(),
+  since: UnixSeconds,
 });
 
 /** `translation.tasks`. */
@@ -93,18 +109,11 @@ export const TranslationHandoffReport = report({
         held_total: Count.describe(
           'Units on hold until someone reviews them: a rollback took them back, or a reviewer asked for it. At most 10,000 are counted.',
         ),
-        held: z
-          .array(
-            z.object({
-              task_id: z.string(),
-              unit_id: z.string(),
-              ...UnitName,
-              reviewer: z.string().nullable(),
-              reason: z.string().nullable(),
-              since: UnixSeconds,
-            }),
-          )
-          .describe('At most 100 of them.'),
+        held: z.array(DecidedUnit).describe('At most 100 of them.'),
+        returned_total: Count.optional().describe(
+          'Units that a reviewer has returned and nobody has changed since. At most 10,000 are counted.',
+        ),
+        returned: z.array(DecidedUnit).optional().describe('The newest 100 of them.'),
       }),
     )
     .describe('Newest first. Work is ready, blocked or held in the newest one only.'),
@@ -173,6 +182,33 @@ export const TranslationStatusReport = report({
       ),
     })
     .describe('Of the current official release; all 0 until its translation tasks are built.'),
+  machine_translation: z
+    .object({
+      source_language: z.string(),
+      target_language: z.string(),
+      providers: z.array(
+        z.object({
+          name: z.string(),
+          kind: z.string(),
+          model: z.string().nullable(),
+          is_default: z.boolean().describe('Whether runs that name no provider use it.'),
+          can_review: z.boolean().describe('Whether it can evaluate translations.'),
+          fallback: z.string().nullable().describe('The provider that translates while this one is out.'),
+          state: z
+            .enum(PROVIDER_STATES)
+            .describe(
+              '`untried`: no request since the start of the daemon or a change of the providers; `failing`: the last request failed; `out`: so many failed that no more are sent.',
+            ),
+          last_answer_at: UnixSeconds.nullable(),
+          last_failure: z
+            .object({ code: z.string(), message: z.string(), at: UnixSeconds })
+            .nullable()
+            .describe('Also when requests were answered since.'),
+          next_request_at: UnixSeconds.nullable().describe('When the next request may be sent; null: now.'),
+        }),
+      ),
+    })
+    .describe('The configured providers, and how their requests went.'),
   history: z
     .array(
       z.object({

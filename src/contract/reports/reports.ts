@@ -26,6 +26,7 @@ import {
   MemoryQuery,
   MemorySummaryQuery,
   NoQuery,
+  ParseErrorsQuery,
   SchedulesQuery,
   TaskQuery,
   TextUnitsQuery,
@@ -62,7 +63,7 @@ export const REPORTS = {
   'task.logs': { backend: 'task', query: TaskQuery, answer: TaskLogsReport },
   'parse.status': { backend: 'parse', query: NoQuery, answer: ParseStatusReport },
   'parse.text_units': { backend: 'parse', query: TextUnitsQuery, answer: TextUnitsReport },
-  'parse.errors': { backend: 'parse', query: TextUnitsQuery, answer: ParseErrorsReport },
+  'parse.errors': { backend: 'parse', query: ParseErrorsQuery, answer: ParseErrorsReport },
   'schedule.list': { backend: 'schedule', query: SchedulesQuery, answer: ScheduleListReport },
   'translation.tasks': {
     backend: 'translation',

@@ -38,6 +38,6 @@ export function int64(bounds: Int64Bounds = {}): z.ZodType<number | bigint> {
 
 function describeBounds({ min, max }: Int64Bounds): string {
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
-  if (min !== undefined) return ` of 64 bits, at least ${min}`;
-  return ' of 64 bits';
+  if (min !== undefined) return `, at least ${min}`;
+  return ` from ${INT64_MIN} to ${INT64_MAX}`;
 }

@@ -31,6 +31,21 @@ export function choice<const T extends readonly [string, ...string[]]>(
   return z.enum(values, { error: `must be one of ${values.join(', ')}` }).meta({ description });
 }
 
+/** A parameter that is some of a few words, with commas between them. */
+export function choices(
+  values: readonly string[],
+  description: string,
+): z.ZodType<string, string | undefined> {
+  const one = `(?:${values.join('|')})`;
+  return z
+    .string()
+    .max(1024)
+    .regex(new RegExp(`^${one}(?:,${one})*$`), {
+      error: `must be one or more of ${values.join(', ')}, separated by commas`,
+    })
+    .meta({ description });
+}
+
 /** A parameter that is `true` or `false`, nothing else. */
 export function flag(description: string): z.ZodType<boolean, string | undefined> {
   return z
@@ -64,7 +79,7 @@ export function integer(
 
 /** A parameter that is a signed 64-bit integer in decimal digits; Unity path ids exceed 2^53, so it becomes a bigint. */
 export function wideInteger(description: string): z.ZodType<bigint, string | undefined> {
-  const error = 'must be an integer of 64 bits, in decimal digits';
+  const error = `must be an integer from ${INT64_MIN} to ${INT64_MAX}, in decimal digits`;
   return z
     .string({ error })
     .regex(SIGNED_DECIMAL, { error })

@@ -1,8 +1,10 @@
 import { REVIEW_STATUSES } from '../../domain/glossary/term.ts';
 import { z } from 'zod';
+import { UNIT_STATES } from '../../domain/translation/unit-state.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
 import {
   choice,
+  choices,
   flag,
   ignoredText,
   integer,
@@ -89,8 +91,7 @@ export const LogsQuery = z.strictObject({
 /** `/admin/tasks/status` and `/admin/tasks/logs`. */
 export const TaskQuery = z.strictObject({ task_id: taskId });
 
-/** `/admin/parse/text-units` and `/admin/parse/errors`. */
-export const TextUnitsQuery = z.strictObject({
+const unitFilters = {
   offset,
   limit,
   destination: text('Exactly this entry.').optional(),
@@ -103,6 +104,42 @@ export const TextUnitsQuery = z.strictObject({
   ).optional(),
   field_path: text('Exactly this field.', 4096).optional(),
   format: text('Exactly this format.', 128).optional(),
+};
+
+/** `/admin/parse/errors`. */
+export const ParseErrorsQuery = z.strictObject(unitFilters);
+
+const textUnits = z.strictObject({
+  ...unitFilters,
+  text: text(
+    'Searches for units whose source or translation contains this text; case does not matter. A search answers within a bounded time, so a page may be empty: the search continues at `next_offset` until that is null. `offset` and `next_offset` are positions among all units of the release, which `total` counts.',
+  ).optional(),
+  text_in: choice(['source', 'target'], 'Looks for `text` in sources or in translations only.').optional(),
+  unit_id: text('A search: exactly this unit.', 64).optional(),
+  speaker: text('A search: units of exactly this speaker.').optional(),
+  unit_state: choices(
+    UNIT_STATES,
+    'A search: units in one of these states, which commas separate.',
+  ).optional(),
+  author: text(
+    'A search: units whose translation comes from this token, by its id, from this provider, or from an author of this kind, such as `machine`.',
+    256,
+  ).optional(),
+  same: choice(
+    ['source', 'target'],
+    'A search: `source`: units with one source and several translations; `target`: units with several sources and one translation. Those that belong together follow each other. Only `path_pattern` and `destination` narrow it, other filters are refused, and `offset` is the `next_offset` of the page before. A text in more than 20,000 places is compared in the first of them.',
+  ).optional(),
+});
+
+const WITH_SAME: ReadonlySet<string> = new Set(['same', 'offset', 'limit', 'path_pattern', 'destination']);
+
+/** `/admin/parse/text-units`. */
+export const TextUnitsQuery = textUnits.superRefine((query, context) => {
+  if (query.same === undefined) return;
+  for (const name of Object.keys(query).filter((each) => !WITH_SAME.has(each))) {
+    const message = 'cannot narrow a search with "same"; leave one of them out';
+    context.addIssue({ code: 'custom', path: [name], message });
+  }
 });
 
 /** `/admin/schedules`. */
@@ -123,12 +160,30 @@ export const TranslationTasksQuery = z.strictObject({
   ).optional(),
   archive_entry: text('Tasks of this entry of an archive.').optional(),
   status: text('Tasks in this state.', 64).optional(),
-  unit_state: text('Tasks with units in one of these states, which commas separate.', 128).optional(),
+  unit_state: choices(
+    UNIT_STATES,
+    'Tasks with units in one of these states, which commas separate.',
+  ).optional(),
   worker_status: text('Tasks whose worker is in this state.', 64).optional(),
   parse_status: text('Tasks whose container was parsed with this outcome.', 64).optional(),
   format: text('Tasks of this format.', 128).optional(),
   has_reason: flag('Only tasks with, or without, a reason.').optional(),
   has_failure_reason: flag('Only tasks with, or without, a failure reason.').optional(),
+  term_source: text(
+    'Tasks with targets whose source has one of these texts, which line breaks separate. Small and capital letters are alike.',
+    PARAMETER_MAX_LENGTH,
+  ).optional(),
+  term_target: text(
+    'With `term_source`: of these only targets that have none of these texts.',
+    PARAMETER_MAX_LENGTH,
+  ).optional(),
+  term_kept: flag('With `term_target`: targets that have one of its texts instead.').optional(),
+  undo_run: text('Tasks with targets of this run of a provider or an import.', 256).optional(),
+  undo_author: text('Tasks with targets that this token has sent.', 128).optional(),
+  undo_since: integer(
+    { min: 0, max: 1e12 },
+    'Tasks with targets that were stored since, Unix seconds.',
+  ).optional(),
 });
 
 /** `/admin/translation/memory/summary`. */

@@ -202,10 +202,9 @@ function createAdmission(
     const readiness = options.readiness();
     const explains =
       route.kind === 'report' && EARLY_REPORTS.has(route.name) && options.surface().reports.has(route.name);
-    if (route.kind === 'attestation' && readiness.waitingFor !== undefined) {
-      throw new ServiceError('standby', `${readiness.message}; its attestation is on the snapshot volume`, {
-        retryAfter: 1,
-      });
+    if (!open && !explains && readiness.waitingFor !== undefined) {
+      const where = route.kind === 'attestation' ? '; its attestation is on the snapshot volume' : '';
+      throw new ServiceError('standby', `${readiness.message}${where}`, { retryAfter: 1 });
     }
     if (!open && !explains && !readiness.ready) {
       throw new ServiceError('backend_unavailable', `the daemon is not ready: ${readiness.message}`, {

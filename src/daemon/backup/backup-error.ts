@@ -1,7 +1,13 @@
 import { messageOf } from '../../platform/errors.ts';
 import { errorCode, NO_SPACE } from '../../platform/files/error-code.ts';
 import { TaskError } from '../../engine/tasks/task.ts';
-import { COPY_ERRORS } from './copy-worker.ts';
+
+/** The codes of the errors of a copy. Kept apart from the thread's code, which callers need not load. */
+export const COPY_ERRORS = {
+  noSpace: 'copy_no_space',
+  damaged: 'copy_damaged',
+  failed: 'copy_failed',
+} as const;
 
 const FULL: ReadonlySet<string | null> = new Set([...NO_SPACE, COPY_ERRORS.noSpace]);
 /** The codes of Node for errors of the system, as ENOENT. */

@@ -32,7 +32,7 @@ const manifestSchema = z.strictObject({
     .max(MAX_DATABASES)
     .refine((rows) => new Set(rows.map(({ file }) => file)).size === rows.length, 'a file occurs twice')
     .refine((rows) => new Set(rows.map((row) => row.name)).size === rows.length, 'a name occurs twice'),
-  /** Databases without a file. */
+  /** Databases without a file, because nobody had used them yet. */
   missing: z.array(name).max(MAX_DATABASES),
   /** Databases that could not be copied. */
   failed: z.array(z.strictObject({ name, reason: z.string().max(MAX_REASON) })).max(MAX_DATABASES),

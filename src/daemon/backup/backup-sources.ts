@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { wasNeverMade } from '../../engine/database/work-file.ts';
 import { errorCode } from '../../platform/files/error-code.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -19,27 +20,34 @@ export interface FailedDatabase {
 /** The databases by the state of their files. */
 export interface BackupSources {
   readonly found: ReadonlyArray<NamedDatabase & { readonly bytes: number }>;
-  /** Names of databases without a file. */
-  readonly missing: readonly string[];
+  /** Names of databases that nobody has used yet, so that there is nothing to copy. */
+  readonly neverUsed: readonly string[];
   readonly failed: readonly FailedDatabase[];
 }
 
 /** Looks at the files of the databases. */
 export async function findSources(databases: readonly NamedDatabase[]): Promise<BackupSources> {
   const found: Array<NamedDatabase & { readonly bytes: number }> = [];
-  const missing: string[] = [];
+  const neverUsed: string[] = [];
   const failed: FailedDatabase[] = [];
   for (const { name, path } of databases) {
+    if (wasNeverMade(path)) {
+      neverUsed.push(name);
+      continue;
+    }
     try {
       const file = await stat(path);
       if (file.isFile()) found.push({ name, path, bytes: file.size + (await logBytes(path)) });
       else failed.push({ name, reason: `${path} is not a regular file` });
     } catch (error) {
-      if (errorCode(error) === 'ENOENT') missing.push(name);
-      else failed.push({ name, reason: messageOf(error) });
+      const isLost = errorCode(error) === 'ENOENT';
+      failed.push({
+        name,
+        reason: isLost ? `${path} was there before and is missing now` : messageOf(error),
+      });
     }
   }
-  return { found, missing, failed };
+  return { found, neverUsed, failed };
 }
 
 /** The size of the write-ahead log, whose pages a copy includes. */

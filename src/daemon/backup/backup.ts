@@ -103,12 +103,12 @@ async function backUp(
 }
 
 /** The result of the task. Throws TaskError `backup_incomplete` when a database could not be copied. */
-function resultOf({ name, copies, missing, failed, removed }: WrittenBackup, folder: string): TaskResult {
+function resultOf({ name, copies, neverUsed, failed, removed }: WrittenBackup, folder: string): TaskResult {
   const result = {
     folder: name === null ? null : join(folder, name),
     bytes: copies.reduce((sum, copy) => sum + copy.bytes, 0),
     databases: copies.map(({ name: database, bytes, blake3 }) => ({ name: database, bytes, blake3 })),
-    missing,
+    never_used: neverUsed,
     failed,
     removed,
   };

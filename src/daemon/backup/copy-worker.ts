@@ -2,6 +2,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/threads/serve.ts';
 import { StructureStore } from '../../engine/database/structure-worker.ts';
+import { COPY_ERRORS } from './backup-error.ts';
 import { DATA_FULL, isDatabaseDamage, storageFailureOf } from '../../engine/database/storage-failure.ts';
 
 /** Pages of 4 KiB that one step copies. */
@@ -18,13 +19,6 @@ interface CopyRequest {
   /** Milliseconds between two steps, which leave the disk to others. */
   readonly pauseMs: number;
 }
-
-/** The codes of the errors of a copy. */
-export const COPY_ERRORS = {
-  noSpace: 'copy_no_space',
-  damaged: 'copy_damaged',
-  failed: 'copy_failed',
-} as const;
 
 /** Copies and checks databases. */
 export class CopyStore extends StructureStore {

@@ -56,7 +56,8 @@ export interface WrittenBackup {
   /** Name of its folder, or `null` when no database could be copied. */
   readonly name: string | null;
   readonly copies: readonly BackupCopy[];
-  readonly missing: readonly string[];
+  /** Names of databases that nobody has used yet. */
+  readonly neverUsed: readonly string[];
   readonly failed: readonly FailedDatabase[];
   /** Names of older backups that were removed. */
   readonly removed: readonly string[];
@@ -82,7 +83,7 @@ export async function writeBackup(options: BackupOptions, context: TaskContext):
     await mkdir(partial, FOLDER_OF_OWNER);
     failpoints.hit('backup:begun');
     const { copies, failed } = await copyAll(sources, partial, options, context);
-    const outcome = { copies, failed, missing: sources.missing };
+    const outcome = { copies, failed, neverUsed: sources.neverUsed };
     if (copies.length === 0) return { ...outcome, name: null, removed: [] };
     await writeFileDurably(
       join(partial, MANIFEST_FILE),
@@ -90,7 +91,7 @@ export async function writeBackup(options: BackupOptions, context: TaskContext):
         format: 'slipway-backup/1',
         created_at: unixSeconds(clock),
         databases: [...copies],
-        missing: [...sources.missing],
+        missing: [...sources.neverUsed],
         failed: [...failed],
       }),
     );

@@ -168,7 +168,9 @@ function unwritableVolumes({ doctor, lease, attestor }: FactSources): ConditionF
     : null;
   return {
     snapshot:
-      state === 'held' ? (store ?? refusedAttestation) : { since: store?.since ?? null, why: replacedBy },
+      state === 'held' || state === 'expired'
+        ? (store ?? refusedAttestation)
+        : { since: store?.since ?? null, why: replacedBy },
     data: refused('data.writable'),
   };
 }

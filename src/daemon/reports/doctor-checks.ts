@@ -118,7 +118,7 @@ export function leaseCheck(lease: StoreLease): DoctorCheck {
     id: 'store.lease',
     run: () => {
       const { state, message } = lease.status();
-      if (state === 'held') return ok(message);
+      if (state === 'held' || state === 'expired') return ok(message);
       return state === 'lost' ? failing(message) : degraded(message);
     },
   };

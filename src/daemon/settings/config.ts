@@ -2,6 +2,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { z } from 'zod';
 import { RETAINED_MAX_RELEASES } from '../../contract/formats/attestation-format.ts';
 import { CHANNELS } from '../../domain/release/channel.ts';
+import { listenHost } from '../../platform/http/listen-host.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { LOG_LEVELS } from '../../platform/logging/logging.ts';
 import { backupConfigurationSchema } from '../backup/backup-config.ts';
@@ -68,7 +69,7 @@ const listen = z
 
 const metrics = z
   .strictObject({
-    host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
+    host: listenHost('Address of the metrics port'),
     port: z.int().min(0).max(65_535).describe('TCP port of /metrics; 0 picks a free one.'),
   })
   .optional()

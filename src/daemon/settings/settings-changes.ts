@@ -4,7 +4,7 @@ import type { SigningKey } from '../../attestation/keys.ts';
 import type { DaemonConfiguration } from './config.ts';
 
 /** Settings that are fixed from the start of the daemon to its end. */
-const FIXED_SETTINGS = [
+export const FIXED_SETTINGS = [
   'listen.host',
   'listen.port',
   'listen.socketPath',

@@ -23,7 +23,8 @@ export interface CompiledGlossary extends LanguagePair {
 }
 
 /**
- * Compiles the terms of one pair of languages. Rejected terms and forms that fold to nothing are left out.
+ * Compiles the terms of one pair of languages. Rejected terms, drafts that wait for their translation, and forms that fold to nothing are
+ * left out: a suggested term must not hide a shorter approved one.
  *
  * @param terms terms of other pairs are also left out
  */
@@ -32,6 +33,7 @@ export function compileGlossary(terms: Iterable<Term>, pair: LanguagePair): Comp
   for (const term of terms) {
     if (term.reviewStatus === 'rejected' || !isOfPair(term, pair)) continue;
     const compiled = compileTerm(term);
+    if (term.reviewStatus === 'draft' && compiled.renderings.length === 0) continue;
     for (const form of formsOf(term)) {
       const owners = byForm.get(form);
       if (owners === undefined) byForm.set(form, [compiled]);

@@ -1,7 +1,8 @@
 import { canonicalScope } from './scope.ts';
 import type { Term } from './term.ts';
 
-type TermMeaning = Omit<Term, 'termId' | 'revision' | 'reviewStatus'>;
+/** What a term demands of translations. */
+export type TermMeaning = Omit<Term, 'termId' | 'revision' | 'reviewStatus'>;
 
 /** These fields as text: equal for terms that demand the same of translations. */
 export function meaningOf(term: TermMeaning): string {

@@ -22,6 +22,12 @@ export interface Term extends LanguagePair {
   readonly reviewStatus: ReviewStatus;
 }
 
+/** A term or an alias with the translation to use. */
+export interface TermWording {
+  readonly source: string;
+  readonly target: string;
+}
+
 /** A part of a text: UTF-16 offsets, the end exclusive. */
 export interface Span {
   readonly start: number;

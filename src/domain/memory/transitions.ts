@@ -15,6 +15,8 @@ export interface Confirmation {
   readonly superseded: MemoryRecord | null;
   readonly force: boolean;
   readonly hasReason: boolean;
+  /** Whether the reviewer has just written this target, whatever became of it before. */
+  readonly isRewritten: boolean;
 }
 
 interface ConfirmationChange {
@@ -26,7 +28,7 @@ interface ConfirmationChange {
 
 /** Judges the confirmation of a record: from any state, to `trusted`. */
 export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChange, MemoryRefusal> {
-  const { record, rivals, superseded, force, hasReason } = facts;
+  const { record, rivals, superseded, force, hasReason, isRewritten } = facts;
   if (record.state === 'trusted') return success({ changes: false, opensConflict: false });
   const unfit = superseded === null ? null : whyNotSuperseded(superseded, record);
   if (unfit !== null) {
@@ -35,7 +37,7 @@ export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChang
       `${unfit}; name a trusted record of the same text, or leave supersede_record_id out`,
     );
   }
-  if (needsForce(record.state) && !(force && hasReason)) {
+  if (needsForce(record.state) && !isRewritten && !(force && hasReason)) {
     return refuse(
       'invalid_transition',
       `${record.record_id} is ${record.state}; send force and a reason to make it trusted again`,
@@ -57,10 +59,16 @@ export function judgeConfirmation(facts: Confirmation): Result<ConfirmationChang
   return success({ changes: true, opensConflict: others.length > 0 });
 }
 
-/** Judges the rejection of a record: from `candidate` to `rejected`; `false` when it is rejected already. */
-export function judgeRejection(record: MemoryRecord): Result<boolean, MemoryRefusal> {
+/**
+ * Judges the rejection of a record: from `candidate` to `rejected`; `false` when it is rejected already.
+ *
+ * @param isNamed whether a reviewer has named this record, which may also be a trusted one
+ */
+export function judgeRejection(record: MemoryRecord, isNamed: boolean): Result<boolean, MemoryRefusal> {
   if (record.state === 'rejected') return success(false);
-  if (record.state === 'candidate') return success(true);
+  if (record.state === 'candidate' || (isNamed && record.state === 'trusted')) return success(true);
+  if (record.state === 'superseded')
+    return refuse('invalid_transition', `${record.record_id} is superseded already, so it is not reused`);
   return refuse(
     'invalid_transition',
     `${record.record_id} is ${record.state}, and only a candidate can be rejected; confirm another record in its place`,

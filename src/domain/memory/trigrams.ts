@@ -17,6 +17,19 @@ export function trigramsOf(folded: string): readonly string[] {
   return [...found];
 }
 
+/** How many trigrams of a searched text the index looks up at most. Its results are then compared in full. */
+const SEARCHED_IN_ORDER = 32;
+
+/** The FTS5 expression that finds texts which may contain a text; empty for one of fewer than three code points. */
+export function allTrigrams(text: string): string {
+  return trigramsOf(text).slice(0, SEARCHED_IN_ORDER).map(quotedTrigram).join(' AND ');
+}
+
+/** A trigram as FTS5 expressions write it. */
+export function quotedTrigram(trigram: string): string {
+  return `"${trigram.replaceAll('"', '""')}"`;
+}
+
 /**
  * The trigrams by which similar texts are searched: those outside of placeholders, or all where these are none. A
  * similar text may have other placeholders.

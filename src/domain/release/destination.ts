@@ -28,18 +28,23 @@ export function parseDestination(text: string): Result<Destination, string> {
   if (text.includes('\\')) return failure('a destination uses "/" between segments, not "\\"');
   if (text.startsWith('/')) return failure('a destination is relative: it must not begin with "/"');
   if (text !== text.normalize('NFC')) return failure('a destination must be in Unicode normalization form C');
-  if (encoder.encode(text).length > DESTINATION_MAX_BYTES) {
+  if (exceeds(text, DESTINATION_MAX_BYTES)) {
     return failure(`a destination must not exceed ${DESTINATION_MAX_BYTES} bytes`);
   }
   for (const segment of text.split('/')) {
     if (segment === '') return failure('a destination must not have an empty segment');
     if (segment === '.' || segment === '..')
       return failure('a destination must not have a "." or ".." segment');
-    if (encoder.encode(segment).length > DESTINATION_SEGMENT_MAX_BYTES) {
+    if (exceeds(segment, DESTINATION_SEGMENT_MAX_BYTES)) {
       return failure(`a segment of a destination must not exceed ${DESTINATION_SEGMENT_MAX_BYTES} bytes`);
     }
   }
   return success(text as Destination);
+}
+
+/** Whether a text has more bytes in UTF-8. A UTF-16 unit has at most three, so that most texts need no encoding. */
+function exceeds(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && encoder.encode(text).length > bytes;
 }
 
 /** Orders destinations by their UTF-8 bytes, the order of every manifest and page. */

@@ -1,4 +1,5 @@
 import { REASONS, type Reason } from '../verdict/reasons.ts';
+import { WITH_RESUME } from './resume-argument.ts';
 
 /** The actions of the daemon that can be a remedy. */
 export const REMEDY_ACTIONS = [
@@ -129,11 +130,11 @@ export const REMEDIES: Readonly<Record<ServiceReason, NextStep>> = {
   LocalizedFollowing: step('Wait; the localized release is published without a request.'),
   LocalizedUnverified: step('Wait for the next verification, or run verify now.', 'verify'),
   PublishingStopped: step(
-    'When the cause of the rollback is fixed, publish with args=resume=true. If the rollback had no effect, roll back again first.',
+    `When the cause of the rollback is fixed, publish${WITH_RESUME}. If the rollback had no effect, roll back again first.`,
     'localized-publish',
   ),
   ReleaseWithdrawn: step(
-    'Leave it, or publish with args=resume=true to serve a localized release again.',
+    `Leave it, or publish${WITH_RESUME} to serve a localized release again.`,
     'localized-publish',
   ),
   NothingPublished: step('Publish a localized release when its translations are ready.', 'localized-publish'),

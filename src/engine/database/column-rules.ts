@@ -45,14 +45,20 @@ export function withSql(of: ColumnRule, sql: string): ColumnRule {
 }
 
 /**
- * The statement that creates a table.
+ * Gives the statements that create the tables of a database. A table has a row id unless its primary key is other than one INTEGER.
  *
- * @param constraints of the table; its key is among them unless a column has it
+ * @returns takes the name of a table and its constraints; its key is among them unless a column has it
  */
-export function createTableSql(
+export function createTablesOf<Tables extends TableRules>(
+  tables: Tables,
+): (name: keyof Tables & string, ...constraints: readonly string[]) => string {
+  return (name, ...constraints) => createTableSql(name, tables[name] ?? {}, constraints);
+}
+
+function createTableSql(
   table: string,
   columns: Readonly<Record<string, ColumnRule>>,
-  ...constraints: readonly string[]
+  constraints: readonly string[],
 ): string {
   const lines = Object.entries(columns).map(([name, { type, isNullable, sql = '', check }]) =>
     [
@@ -64,10 +70,12 @@ export function createTableSql(
       .filter((part) => part !== '')
       .join(' '),
   );
-  const hasRowId = Object.values(columns).some(
-    ({ type, sql }) => type === 'INTEGER' && sql?.startsWith('PRIMARY KEY') === true,
-  );
-  return `CREATE TABLE ${table} (\n  ${[...lines, ...constraints].join(',\n  ')}\n) STRICT${hasRowId ? '' : ', WITHOUT ROWID'};\n`;
+  const isKeyedWithoutRowId =
+    constraints.some((constraint) => constraint.startsWith('PRIMARY KEY')) ||
+    Object.values(columns).some(
+      ({ type, sql }) => type !== 'INTEGER' && sql?.startsWith('PRIMARY KEY') === true,
+    );
+  return `CREATE TABLE ${table} (\n  ${[...lines, ...constraints].join(',\n  ')}\n) STRICT${isKeyedWithoutRowId ? ', WITHOUT ROWID' : ''};\n`;
 }
 
 /** Text for which a test decides. */

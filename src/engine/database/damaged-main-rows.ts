@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { messageOf } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { DamagedRowError } from './database-error.ts';
-import { MAIN_RULES } from './main-schema.ts';
+import { MAIN_TABLES } from './main-tables.ts';
 import type { Database } from './sqlite-database.ts';
 import { rmSync, writeFileSync } from '../../platform/files/file-changes.ts';
 
@@ -45,7 +45,7 @@ const FORGET_ATTESTATION = `UPDATE attestation_state SET version = 0, reserved_v
  * @throws DamagedRowError for one that it needs
  */
 export function checkRowsAtStart(database: Database, logger: Logger): void {
-  for (const table of Object.keys(MAIN_RULES)) {
+  for (const table of Object.keys(MAIN_TABLES)) {
     if (!LARGE_TABLES.has(table)) dropDamagedRows(database, table, logger);
   }
 }

@@ -1,5 +1,6 @@
 import { openSqliteDatabase, type Database, type DamageOptions } from './sqlite-database.ts';
-import { MAIN_MIGRATIONS, MAIN_RULES } from './main-schema.ts';
+import { MAIN_MIGRATIONS } from './main-schema.ts';
+import { MAIN_TABLES } from './main-tables.ts';
 
 /** "SLPm" */
 const APPLICATION_ID = 0x53_4c_50_6d;
@@ -15,7 +16,7 @@ export function openDatabase(path: string, options: DamageOptions = {}): Databas
     path,
     migrations: MAIN_MIGRATIONS,
     applicationId: APPLICATION_ID,
-    rules: MAIN_RULES,
+    rules: MAIN_TABLES,
     ...options,
   });
 }

@@ -1,12 +1,10 @@
-import { createTableSql, type TableRules } from './column-rules.ts';
+import { createTablesOf } from './column-rules.ts';
 import { MAIN_TABLES } from './main-tables.ts';
 import type { Migration } from './migrate.ts';
 
 const OF_RELEASE = 'FOREIGN KEY (channel, release_id) REFERENCES release (channel, release_id)';
 
-function table(name: keyof typeof MAIN_TABLES, ...constraints: readonly string[]): string {
-  return createTableSql(name, MAIN_TABLES[name], ...constraints);
-}
+const table = createTablesOf(MAIN_TABLES);
 
 /**
  * Tasks, their logs and the idempotency keys of the loopback API.
@@ -136,6 +134,3 @@ export const MAIN_MIGRATIONS: readonly Migration[] = [
     sql: TASKS + SCHEDULES + RELEASES + EVENTS + REPAIRS + LOCALIZED + ORIGIN,
   },
 ];
-
-/** The rules of the columns of main.db. */
-export const MAIN_RULES: TableRules = MAIN_TABLES;

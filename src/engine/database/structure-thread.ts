@@ -8,8 +8,8 @@ const HEAP_LIMITS = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64 };
  * Checks the structure of a database in a thread of its own, because SQLite blocks its thread for as long as it reads a
  * table. The thread ends with the check.
  *
- * @returns the first finding, or `null`
- * @throws ThreadError; the error of SQLite for a file that cannot be read and is not damaged
+ * @returns the first finding; `null` without one
+ * @throws ThreadError; the error of SQLite for a file that is missing, or cannot be read and is not damaged
  */
 export async function checkStructureInThread(path: string): Promise<string | null> {
   const thread = openThread<StructureStore>({

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DamagedRowError, DatabaseDamagedError, DatabaseLostError } from './database-error.ts';
 import { isDatabaseDamage } from './storage-failure.ts';
@@ -103,9 +103,9 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = markerOf(path);
-  const isMarked = existsSync(marker);
+  const isMarked = sizeOf(marker) !== undefined;
   if (isLost(path) && isMarked) {
-    const state = existsSync(path) ? 'empty' : 'missing';
+    const state = sizeOf(path) === undefined ? 'missing' : 'empty';
     throw new DatabaseLostError(
       `${content} ${path} was there before and is ${state} now; restore it from a backup, or delete ${marker} to begin with an empty one`,
     );
@@ -123,12 +123,25 @@ function markerOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.created`);
 }
 
+/**
+ * Whether nothing was ever stored: the file is missing, and nothing says that it was there before. `false` when that is
+ * unknown: opening the file then reports the error.
+ */
+export function wasNeverMade(path: string): boolean {
+  try {
+    return sizeOf(path) === undefined && sizeOf(markerOf(path)) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether the file is missing, or has no content after a copy that failed. SQLite writes a header before its log has anything. */
 function isLost(path: string): boolean {
   const size = sizeOf(path);
   return size === undefined || (size === 0 && (sizeOf(`${path}-wal`) ?? 0) === 0);
 }
 
+/** Bytes; `undefined` for a file that is missing. Throws other errors of the file system: the file may be there. */
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }

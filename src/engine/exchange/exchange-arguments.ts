@@ -53,7 +53,7 @@ export function statesArgument(
   return z
     .string()
     .refine((text) => text.split(',').every((state) => states.includes(state)), {
-      error: `must be some of ${states.join(', ')}, separated by commas`,
+      error: `must be one or more of ${states.join(', ')}, separated by commas`,
     })
     .default(defaults.join(','));
 }

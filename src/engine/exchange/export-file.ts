@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ExchangedKind, FormatName } from '../../contract/formats/exchange-formats.ts';
 import { writeEntries, type FileWriter } from '../../exchange/file-codec.ts';
 import type { TaskContext, TaskResult } from '../tasks/task.ts';
@@ -9,7 +10,8 @@ const MAX_ISSUES = 200;
 
 interface FileExport<Kind extends ExchangedKind, Entry> {
   readonly kind: Kind;
-  readonly createWriter: (format: FormatName<Kind>) => FileWriter<Entry>;
+  /** Loads the code of the format. */
+  readonly createWriter: (format: FormatName<Kind>) => Promise<FileWriter<Entry>>;
   readonly entries: () => AsyncIterable<Entry>;
   readonly idOf: (entry: Entry) => string;
 }
@@ -30,7 +32,7 @@ export async function exportFile<Kind extends ExchangedKind, Entry>(
   let written = 0;
   let refused = 0;
   const issues: { readonly id: string; readonly message: string }[] = [];
-  const texts = writeEntries(parts.createWriter(format), parts.entries(), {
+  const texts = writeEntries(await parts.createWriter(format), parts.entries(), {
     written: () => {
       written += 1;
     },
@@ -41,7 +43,17 @@ export async function exportFile<Kind extends ExchangedKind, Entry>(
   });
   try {
     const { bytes, sha256 } = await writeExport(exchangeRoot(), file, texts, signal);
-    return { file, format, include, bytes, sha256, written, refused, issues };
+    return {
+      file,
+      path: join(exchangeRoot(), file),
+      format,
+      include,
+      bytes,
+      sha256,
+      written,
+      refused,
+      issues,
+    };
   } catch (error) {
     signal.throwIfAborted();
     throw exchangeTaskError(file, error);

@@ -15,7 +15,8 @@ interface ImportFolders {
 interface FileImport<Kind extends ExchangedKind, Item> {
   readonly kind: Kind;
   readonly maxBytes: number;
-  readonly createReader: (format: FormatName<Kind>) => FileReader<Item>;
+  /** Loads the code of the format. */
+  readonly createReader: (format: FormatName<Kind>) => Promise<FileReader<Item>>;
   /** Stores the items, once the complete file is known to be valid. */
   readonly apply: (items: AsyncIterable<Item>) => Promise<ImportReport<string>>;
 }
@@ -42,8 +43,8 @@ export async function importFile<Kind extends ExchangedKind, Item>(
   const source = { root: exchangeRoot(), privateFolder, file, maxBytes, signal };
   try {
     return await withImportCopy(source, async (copy) => {
-      await validateItems(copy, createReader(format), context);
-      const report = await apply(readItems(copy, createReader(format), context, 'import'));
+      await validateItems(copy, await createReader(format), context);
+      const report = await apply(readItems(copy, await createReader(format), context, 'import'));
       const { bytes, sha256 } = copy;
       return { file, format, bytes, sha256, trusted, dry_run, ...report.result() };
     });

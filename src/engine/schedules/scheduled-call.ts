@@ -42,9 +42,9 @@ function refusePersonalSwitches(
   values: Readonly<Record<string, unknown>>,
   args: readonly string[],
 ): void {
-  const used = personalSwitches.find((name) => values[name] === true);
+  const used = personalSwitches.find((name) => (values[name] ?? false) !== false);
   if (used === undefined) return;
-  const message = `${used} undoes a decision of a person, so a schedule cannot set it; run ${kind} with it by hand`;
+  const message = `${used} is for a person who decides, so a schedule cannot set it; run ${kind} with it by hand`;
   throw new ServiceError('invalid_request', message, {
     errors: [{ pointer: `/args/${args.findIndex((pair) => pair.startsWith(`${used}=`))}`, message }],
   });

@@ -14,7 +14,7 @@ export interface JobDefinition<Arguments extends z.ZodObject = z.ZodObject> {
   readonly scope: JobScope;
   /** Switches among its arguments that decide something; a token that sets one needs `review`, too. */
   readonly reviewSwitches?: readonly string[];
-  /** Switches among its arguments that undo a decision of a person. No schedule sets one, because it would undo each later one, too. */
+  /** Arguments that only a person sets, such as one that undoes the decision of another person. No schedule can set one. */
   readonly personalSwitches?: readonly string[];
   /** Groups whose schedules can run it. */
   readonly groups: readonly ScheduleGroup[];

@@ -7,14 +7,16 @@ import type { HashStore } from './hash-worker.ts';
 
 /** MiB. A hash thread holds next to nothing; without a limit its heap grows as if it had the machine to itself. */
 const HEAP_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
+/** Milliseconds without work after which the threads end; each keeps 8 MiB. */
+const IDLE_MS = 15_000;
 /** Staged files that one thread is given: the one at work and the next ones. */
 const MAX_STAGED = 4;
 
 type JobKind = 'file' | 'stage' | 'blocks';
 
 /**
- * Makes a pool of worker threads that hash. Threads start when they are needed and stay; an idle pool does not keep the
- * process alive.
+ * Makes a pool of worker threads that hash. Threads start when they are needed, and end when nobody needs them for a while; an idle
+ * pool does not keep the process alive.
  *
  * @param options.threads most threads, at least 1
  */
@@ -56,7 +58,7 @@ export function createHashPool(options: { readonly threads: number }): HashPool 
 }
 
 interface Slot {
-  readonly thread: Thread<HashStore>;
+  thread: Thread<HashStore>;
   readonly jobs: Record<JobKind, number>;
 }
 
@@ -70,14 +72,11 @@ class HashScheduler {
   readonly #slots: readonly Slot[];
   readonly #queue: Turn[] = [];
   #isClosed = false;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(threads: number) {
     this.#slots = Array.from({ length: threads }, () => ({
-      thread: openThread<HashStore>({
-        purpose: 'hashes files',
-        module: new URL('./hash-worker.ts', import.meta.url),
-        limits: HEAP_LIMITS,
-      }),
+      thread: openHashThread(),
       jobs: { file: 0, stage: 0, blocks: 0 },
     }));
   }
@@ -95,13 +94,26 @@ class HashScheduler {
     } finally {
       jobs[kind] -= 1;
       this.#dispatch();
+      this.#endWhenIdle();
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#idle);
     for (const { reject } of this.#queue.splice(0)) reject(closedError());
     await Promise.all(this.#slots.map(async ({ thread }) => await thread.close()));
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#isClosed || this.#slots.some((slot) => loadOf(slot) > 0)) return;
+    this.#idle = setTimeout(() => {
+      for (const slot of this.#slots.filter((each) => loadOf(each) === 0)) {
+        void slot.thread.close();
+        slot.thread = openHashThread();
+      }
+    }, IDLE_MS).unref();
   }
 
   /** A slot for a job that finds room and overtakes nobody. */
@@ -147,6 +159,14 @@ class HashScheduler {
     }
     return best;
   }
+}
+
+function openHashThread(): Thread<HashStore> {
+  return openThread<HashStore>({
+    purpose: 'hashes files',
+    module: new URL('./hash-worker.ts', import.meta.url),
+    limits: HEAP_LIMITS,
+  });
 }
 
 function hasRoom({ file, blocks, stage }: Slot['jobs'], kind: JobKind): boolean {

@@ -16,7 +16,7 @@ export interface HttpClientOptions {
 
 export interface HttpCall {
   readonly url: URL | string;
-  readonly method?: 'GET' | 'POST' | undefined;
+  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent as a bearer token; `null` or absent for none. */
   readonly token?: string | null | undefined;

@@ -8,6 +8,7 @@ import { answerClientErrors, type AnswerProgress } from './client-error.ts';
 import { Connections } from './connections.ts';
 import { messageOf } from '../errors.ts';
 import { errorCode } from '../files/error-code.ts';
+import { urlHost } from './networks.ts';
 
 /** Where to listen: TCP, or a Unix domain socket. */
 export type ListenAddress =
@@ -37,6 +38,12 @@ export class ListenError extends Error {
   }
 }
 
+/**
+ * The default of listeners that others reach: every address of IPv6 and IPv4, and of IPv4 alone where the system has no IPv6.
+ * Loopback listeners stay on IPv4, which also a pod with nothing but IPv6 has on loopback.
+ */
+export const EVERY_ADDRESS = '::';
+
 /** The owner and the group of the volume may connect. */
 const SOCKET_MODE = 0o660;
 
@@ -59,6 +66,8 @@ export async function listen(
   try {
     const listening = once(server, 'listening');
     if ('socketPath' in address) server.listen({ path: address.socketPath });
+    // Without a host, Node tries both families.
+    else if (address.host === EVERY_ADDRESS) server.listen({ port: address.port });
     else server.listen({ host: address.host, port: address.port });
     await listening;
   } catch (error) {
@@ -147,8 +156,7 @@ function describeAddress(
   if ('socketPath' in address) return { url: `unix:${address.socketPath}`, port: null };
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address');
-  const host = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { url: `http://${host}:${bound.port}`, port: bound.port };
+  return { url: `http://${urlHost(bound.address)}:${bound.port}`, port: bound.port };
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
@@ -164,7 +172,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 function explain(error: unknown, address: ListenAddress): string {
-  const where = 'socketPath' in address ? address.socketPath : `${address.host}:${address.port}`;
+  const where = 'socketPath' in address ? address.socketPath : `${urlHost(address.host)}:${address.port}`;
   switch (errorCode(error)) {
     case 'EADDRINUSE':
       return `cannot listen on ${where}: another process already uses it; stop that process or configure another address`;

@@ -46,6 +46,11 @@ export function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }
 
+/** An address as the host of a URL: an IPv6 address is in brackets. Source: RFC 3986, section 3.2.2. */
+export function urlHost(address: string): string {
+  return isIPv6(address) ? `[${address}]` : address;
+}
+
 /** The 16 bytes of an IPv6 address. A zone such as `%eth0` is ignored. Source: RFC 4291, section 2.2. */
 export function bytesOfIPv6(address: string): readonly number[] {
   const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::', 2);

@@ -1,4 +1,4 @@
-import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
+import { PROBLEM_TYPE_BASE, RUNBOOK_BASE, runbookAddress } from '../../contract/problems/problem-links.ts';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems/problems.ts';
 import { ServiceError } from '../../contract/problems/service-error.ts';
 import { PROBLEM_MEDIA_TYPE } from '../../contract/json/media-types.ts';
@@ -20,7 +20,7 @@ export interface RenderedProblem {
  * else gives `internal_error` without a word of what happened: that is in `internal`, for the log.
  *
  * @param requestId becomes `instance`; the log line carries the same id
- * @param runbooks address of the folder of the runbooks, with a slash at its end
+ * @param runbooks address of the folder of the runbooks, with a slash at its end; `null` for no link to one
  *
  * Source: RFC 9457, sections 3.1 and 3.2; RFC 9110, sections 10.2.3 (Retry-After) and 11.6.1 (WWW-Authenticate).
  */
@@ -28,7 +28,7 @@ export function renderProblem(
   error: unknown,
   requestId: string,
   headers: Readonly<Record<string, string>> = {},
-  runbooks = RUNBOOK_BASE,
+  runbooks: string | null = RUNBOOK_BASE,
 ): RenderedProblem {
   const known = error instanceof ServiceError ? error : internalError(error);
   const { status, title } = PROBLEMS[known.code];
@@ -42,7 +42,7 @@ export function renderProblem(
       instance: requestId,
       code: known.code,
       reason,
-      documentation: reason === undefined ? undefined : `${runbooks}${reason}.md`,
+      documentation: reason === undefined || runbooks === null ? undefined : runbookAddress(runbooks, reason),
       errors,
       daemon,
     }),

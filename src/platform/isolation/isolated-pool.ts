@@ -1,7 +1,3 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
-import type { IsolatedProgram } from './isolated-messages.ts';
 import {
   createIsolatedWorker,
   type IsolatedOutcome,
@@ -11,6 +7,8 @@ import {
 
 /** Does jobs in processes of their own, one at a time in each. */
 interface IsolatedPool<Job, Piece, Result> {
+  /** Starts the process of the first job. */
+  prepare(): void;
   /**
    * Does a job as soon as a process is free; see {@link IsolatedWorker.run}. The next job in the queue has the process before
    * the caller continues, so that the process works while the caller stores.
@@ -27,24 +25,19 @@ interface IsolatedPool<Job, Piece, Result> {
 /**
  * Creates a pool; its processes start with the first jobs.
  *
- * @param options.program the file of a program that calls `serveJobs`; or the program itself, which then works in this process
- *   without limits, for tests
+ * @param options.program the file of a program that calls `serveJobs`
  */
 export function createIsolatedPool<Setup, Job, Piece, Result>({
-  program,
   processes,
   ...options
-}: Omit<IsolatedWorkerOptions<Setup>, 'program'> & {
-  readonly program: URL | IsolatedProgram<Setup, Job, Piece, Result>;
-  readonly processes: number;
-}): IsolatedPool<Job, Piece, Result> {
+}: IsolatedWorkerOptions<Setup> & { readonly processes: number }): IsolatedPool<Job, Piece, Result> {
   const workers = Array.from({ length: processes }, () =>
-    typeof program === 'function'
-      ? workerInThisProcess(program, options)
-      : createIsolatedWorker<Setup, Job, Piece, Result>({ ...options, program }),
+    createIsolatedWorker<Setup, Job, Piece, Result>(options),
   );
   const lend = createLender(workers);
   return {
+    // The one that is lent first.
+    prepare: () => workers.at(-1)?.prepare(),
     run: async (job, onPiece, signal) =>
       await lend(async (worker) => {
         const startedAt = options.clock.monotonic();
@@ -57,7 +50,7 @@ export function createIsolatedPool<Setup, Job, Piece, Result>({
   };
 }
 
-/** Lends workers, all of them free now. The next borrower in the queue has a worker before the last one continues. */
+/** Lends workers, all of them free now, the last one first. The next borrower in the queue has a worker before the last one continues. */
 export function createLender<Worker>(
   workers: readonly Worker[],
 ): <T>(work: (worker: Worker) => Promise<T>) => Promise<T> {
@@ -72,29 +65,5 @@ export function createLender<Worker>(
       if (next === undefined) idle.push(worker);
       else next(worker);
     }
-  };
-}
-
-function workerInThisProcess<Setup, Job, Piece, Result>(
-  program: IsolatedProgram<Setup, Job, Piece, Result>,
-  { setup, scratchDirectory: parent }: { setup: Setup; scratchDirectory: string },
-): IsolatedWorker<Job, Piece, Result> {
-  const work = program(setup);
-  return {
-    run: async (job, onPiece, signal) => {
-      const scratchDirectory = join(parent, randomUUID());
-      const send = async (piece: Piece): Promise<void> => {
-        signal.throwIfAborted();
-        await onPiece(piece);
-      };
-      try {
-        const result = await work(job, { scratchDirectory, send });
-        signal.throwIfAborted();
-        return { kind: 'done', result };
-      } finally {
-        await rm(scratchDirectory, { recursive: true, force: true });
-      }
-    },
-    close: () => undefined,
   };
 }

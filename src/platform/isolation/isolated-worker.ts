@@ -10,6 +10,8 @@ export type IsolatedOutcome<Result> =
 type TakePiece<Piece> = (piece: Piece) => void | Promise<void>;
 
 export interface IsolatedWorker<Job, Piece, Result> {
+  /** Starts the process, so that the first job does not wait for it. Does nothing where one runs. */
+  prepare(): void;
   /**
    * Does one job. A process that crashes, exceeds its memory or its time costs only this job; the next one gets a new
    * process. A process that already did others may hold memory of theirs: a job that exceeds the memory in it is done
@@ -30,7 +32,7 @@ export interface IsolatedWorkerOptions<Setup> extends ProcessOptions, JobLimits 
 /** How V8 and Node say that memory could not be allocated. */
 const OUT_OF_MEMORY = /heap out of memory|Allocation failed|allocation failed/;
 
-/** Creates a worker; its process starts with the first job. */
+/** Creates a worker; its process starts with the first job, or earlier when it is prepared. */
 export function createIsolatedWorker<Setup, Job, Piece, Result>(
   options: IsolatedWorkerOptions<Setup>,
 ): IsolatedWorker<Job, Piece, Result> {
@@ -66,6 +68,7 @@ export function createIsolatedWorker<Setup, Job, Piece, Result>(
   };
 
   return {
+    prepare: () => void processForJob(),
     run: async (job, onPiece, signal) => {
       let handedOver = 0;
       const count: TakePiece<Piece> = async (piece) => {

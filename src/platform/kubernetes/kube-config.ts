@@ -4,6 +4,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { readBoundedFile } from '../files/files.ts';
+import { urlHost } from '../http/networks.ts';
 
 interface KubeConfigOptions {
   /** Kubeconfig file; absent: `KUBECONFIG`, the service account of the pod, then `~/.kube/config`. */
@@ -125,7 +126,7 @@ async function serviceAccount({ env, ...options }: KubeConfigOptions): Promise<K
     await Promise.all([access(caFile), access(token)]);
     const namespace = await readBoundedFile(join(directory, 'namespace'), FILE_MAX_BYTES);
     const config = newConfig();
-    const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const server = `https://${urlHost(host)}:${port}`;
     config.clusters = [{ name: 'pod', server, caFile, skipTLSVerify: false }];
     config.users = [{ name: 'pod', authProvider: tokenFileProvider(token) }];
     config.contexts = [

@@ -39,6 +39,22 @@ export async function forEachConcurrently<Item>(
   signal.throwIfAborted();
 }
 
+/**
+ * Waits until two running operations have ended. When one fails, it still waits for the other.
+ *
+ * @param onOtherFailure called with what `other` threw when both failed
+ * @throws what `one` threw, or else what `other` threw
+ */
+export async function both<One, Other>(
+  one: Promise<One>,
+  other: Promise<Other>,
+  onOtherFailure: (error: unknown) => void,
+): Promise<[One, Other]> {
+  const [first, second] = await Promise.allSettled([one, other]);
+  if (first.status === 'rejected' && second.status === 'rejected') onOtherFailure(second.reason);
+  return [await one, await other];
+}
+
 function rethrow(failure: { readonly error: unknown } | null): void {
   if (failure !== null) throw failure.error;
 }

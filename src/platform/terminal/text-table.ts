@@ -19,6 +19,25 @@ export function textExcerpt(text: string, columns: number): string {
   return cutLine(printable(text), columns);
 }
 
+/** The same with a word in view, where the text has it: what is before the word is cut when both do not fit. */
+export function excerptAround(text: string, word: string, columns: number): string {
+  const line = printable(text);
+  const shown = printable(word);
+  const at = line.indexOf(shown);
+  if (at <= 0 || displayWidth(line) <= columns) return cutLine(line, columns);
+  // One column for the ellipsis on each side.
+  let room = Math.floor(Math.max(0, columns - displayWidth(shown) - 2) / 2);
+  const rest = displayWidth(line.slice(at)) + 1;
+  if (rest + room < columns) room = columns - rest;
+  let start = at;
+  for (const character of Array.from(line.slice(0, at)).toReversed()) {
+    room -= displayWidth(character);
+    if (room < 0) break;
+    start -= character.length;
+  }
+  return start === 0 ? cutLine(line, columns) : `…${cutLine(line.slice(start), columns - 1)}`;
+}
+
 /** Renders rows in columns as wide as their widest cell, the last one as it is. */
 export function textTable(
   header: readonly string[],

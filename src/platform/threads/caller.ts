@@ -96,13 +96,33 @@ export function watchedCaller<Store extends object>(
   caller: CallerOf<Store>,
   watch: (answer: Promise<unknown>, name: string) => void,
 ): CallerOf<Store> {
+  const call = callOf(caller);
+  return callerBy<Store>((name, argument, options) => {
+    const answer = call(name, argument, options);
+    watch(answer, name);
+    return answer;
+  });
+}
+
+/** The call of a store's methods by their names. */
+function callOf<Store>(caller: CallerOf<Store>): PortCalls['call'] {
   const methods = caller as unknown as Readonly<
     Record<string, (argument: unknown, options?: CallOptions) => Promise<unknown>>
   >;
-  return callerBy<Store>((name, argument, options) => {
-    const answer = methods[name]?.(argument, options) ?? Promise.reject(new Error(`no method "${name}"`));
-    watch(answer, name);
-    return answer;
+  return (name, argument, options) =>
+    methods[name]?.(argument, options) ?? Promise.reject(new Error(`no method "${name}"`));
+}
+
+/** The same store, some of whose calls are answered by others. @param answer `undefined` for a call that the store itself answers */
+export function redirectedCaller<Store extends object>(
+  caller: CallerOf<Store>,
+  answer: (name: string, argument: unknown) => unknown,
+): CallerOf<Store> {
+  const call = callOf(caller);
+  return callerBy<Store>(async (name, argument, options) => {
+    options?.signal?.throwIfAborted();
+    const answered = answer(name, argument);
+    return answered === undefined ? await call(name, argument, options) : answered;
   });
 }
 

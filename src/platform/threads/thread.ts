@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { Worker, type ResourceLimits, type Transferable } from 'node:worker_threads';
 import { callerBy, callsOver, receivedError, type CallerOf, type PortCalls } from './caller.ts';
 import { callMethod, sentError, type ThreadStart } from './serve.ts';
@@ -49,6 +50,8 @@ export function openThread<Store extends object>(options: {
 
   const start = (): PortCalls => {
     const worker = new Worker(new URL('./thread-worker.ts', import.meta.url), {
+      // The system shows up to 15 characters of it, as in `top -H`.
+      name: basename(module.pathname, '.ts'),
       workerData: { module: module.href, data, givesWay } satisfies ThreadStart,
       execArgv: [],
       resourceLimits: limits,

@@ -17,12 +17,13 @@ export interface Unresolved {
 /** The entries of catalogs, written in batches and read in pages, so that no whole catalog is ever in memory. */
 export interface CatalogEntries {
   /**
-   * Adds a batch in one transaction. An entry that is listed again with the same facts counts once.
+   * Adds a batch in one transaction. An entry that is listed again with the same facts counts once. One that states the same size and
+   * digests as an entry of that destination in the revision `before` gets its object.
    *
    * @returns the number of entries that were added
    * @throws DoubleEntryError when one is listed again with other facts
    */
-  add(revisionId: number, entries: readonly UpstreamEntry[]): number;
+  add(revisionId: number, entries: readonly UpstreamEntry[], before: number | null): number;
   /** Adds a batch of entries whose objects are known. Throws DoubleEntryError. */
   addRows(revisionId: number, rows: readonly CatalogEntryRow[]): void;
   /**
@@ -48,8 +49,13 @@ export interface CatalogEntries {
   /** Forgets the objects of entries that were found damaged, so that they are fetched again. */
   forgetDamaged(revisionId: number): void;
   entry(revisionId: number, destination: string): CatalogEntryRow | null;
-  /** Entries in manifest order, a page at a time; `unresolved` selects those whose object is not known. */
+  /**
+   * Entries in manifest order, a page at a time. `unresolved` selects those whose object is not known: the page of a range without any is
+   * empty.
+   */
   pages(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<readonly CatalogEntryRow[]>;
+  /** The entries whose object is not known, or is not one of the revision `other`. The page of a range without any is empty. */
+  pagesBeside(revisionId: number, other: number | null): AsyncGenerator<readonly CatalogEntryRow[]>;
   /** All entries in manifest order with the facts of their objects, a page at a time. */
   knownPages(revisionId: number): AsyncGenerator<readonly KnownEntryRow[]>;
   rows(revisionId: number, which: 'all' | 'unresolved'): AsyncGenerator<CatalogEntryRow>;
@@ -57,6 +63,7 @@ export interface CatalogEntries {
   unresolved(revisionId: number): Unresolved;
   /** Groups of destinations that a case-insensitive file system cannot keep apart, at most `limit`. */
   caseConflicts(revisionId: number, limit: number): readonly string[];
+  /** Deletes the entries of a revision that nobody reads and that is deleted next. */
   dropEntries(revisionId: number): Promise<void>;
 }
 
@@ -69,64 +76,42 @@ const NOTHING_UNRESOLVED: Unresolved = { entries: 0, bytes: 0, unknownSizes: 0 }
 export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
   const statements = prepareAll(database, SQL);
 
-  const insert = (
-    revisionId: number,
-    rows: readonly CatalogEntryRow[],
-    isRepeat: (row: CatalogEntryRow) => boolean,
-  ): number => {
-    let added = 0;
-    database.transaction(() => {
-      let bytes = 0;
-      for (const row of rows) {
-        const folded = foldDestination(row.destination);
-        const { changes } = statements.insertEntry.run({
-          ...row,
-          revision_id: revisionId,
-          folded: folded === row.destination ? null : folded,
-        });
-        if (Number(changes) === 0) {
-          if (isRepeat(row)) continue;
-          throw new DoubleEntryError(row.destination);
-        }
-        added += 1;
-        bytes = Math.min(bytes + (row.stated_size ?? 0), Number.MAX_SAFE_INTEGER);
-      }
-      statements.count.run({ revision_id: revisionId, entries: added, bytes });
-    });
-    return added;
-  };
-  const addRows: CatalogEntries['addRows'] = (revisionId, rows) => void insert(revisionId, rows, () => false);
+  const insert = createInsert(database);
+  const addRows: CatalogEntries['addRows'] = (revisionId, rows) =>
+    void insert(revisionId, rows, null, () => false);
   const entryOf: CatalogEntries['entry'] = (revisionId, destination) =>
     oneRow(statements.entry, { revision_id: revisionId, destination });
 
   async function* pagesOf<Row extends KnownEntryRow | CatalogEntryRow>(
     statement: Statement,
-    revisionId: number,
+    of: { readonly revision_id: number; readonly other?: number | null },
   ): AsyncGenerator<readonly Row[]> {
     let after = '';
     for (;;) {
-      const page = allRows<Row>(statement, { revision_id: revisionId, after, limit: PAGE_ROWS });
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      after = last.destination;
+      // The end of the page is found first: a page that ends after so many selected rows could read the whole revision for them.
+      const range = { revision_id: of.revision_id, after, limit: PAGE_ROWS };
+      const last = oneRow<{ last: string | null }>(statements.lastOfPage, range)?.last ?? null;
+      if (last === null) return;
+      yield allRows<Row>(statement, { ...of, after, last });
+      after = last;
       await nextTurn();
     }
   }
   const pages: CatalogEntries['pages'] = (revisionId, which) =>
-    pagesOf(which === 'all' ? statements.pageAll : statements.pageUnresolved, revisionId);
+    pagesOf(which === 'all' ? statements.pageAll : statements.pageUnresolved, { revision_id: revisionId });
 
   return {
     ...createCopying(database, addRows),
-    add: (revisionId, entries) =>
-      insert(revisionId, entries.map(rowOf), (row) => {
+    add: (revisionId, entries, before) =>
+      insert(revisionId, entries.map(rowOf), before, (row) => {
         const held = entryOf(revisionId, row.destination);
         return held !== null && statesTheSame(held, row);
       }),
     addRows,
     entry: entryOf,
     pages,
-    knownPages: (revisionId) => pagesOf(statements.pageKnown, revisionId),
+    pagesBeside: (revisionId, other) => pagesOf(statements.pageBeside, { revision_id: revisionId, other }),
+    knownPages: (revisionId) => pagesOf(statements.pageKnown, { revision_id: revisionId }),
     rows: async function* rows(revisionId, which) {
       for await (const page of pages(revisionId, which)) yield* page;
     },
@@ -140,11 +125,48 @@ export function createCatalogEntries(database: SqlDatabase): CatalogEntries {
       ),
     dropEntries: async (revisionId) => {
       for (;;) {
-        const { changes } = statements.drop.run({ revision_id: revisionId, limit: PAGE_ROWS });
+        const rows = { revision_id: revisionId, limit: WRITTEN_ROWS };
+        // The revision itself is deleted durably after its entries.
+        const { changes } = database.transaction(() => statements.drop.run(rows), { durable: false });
         if (Number(changes) === 0) return;
         await nextTurn();
       }
     },
+  };
+}
+
+/** Creates what adds entries; those that state what an entry of the revision `before` states get its object. Returns the number added. */
+function createInsert(database: SqlDatabase) {
+  const statements = prepareAll(database, INSERT_SQL);
+  return (
+    revisionId: number,
+    rows: readonly CatalogEntryRow[],
+    before: number | null,
+    isRepeat: (row: CatalogEntryRow) => boolean,
+  ): number => {
+    let added = 0;
+    const section = (): void => {
+      let bytes = 0;
+      for (const row of rows) {
+        const folded = foldDestination(row.destination);
+        const { changes } = statements.insertEntry.run({
+          ...row,
+          revision_id: revisionId,
+          folded: folded === row.destination ? null : folded,
+          before,
+        });
+        if (Number(changes) === 0) {
+          if (isRepeat(row)) continue;
+          throw new DoubleEntryError(row.destination);
+        }
+        added += 1;
+        bytes = Math.min(bytes + (row.stated_size ?? 0), Number.MAX_SAFE_INTEGER);
+      }
+      statements.count.run({ revision_id: revisionId, entries: added, bytes });
+    };
+    // Nobody reads a revision before it is complete, and that is written durably.
+    database.transaction(section, { durable: false });
+    return added;
   };
 }
 
@@ -174,10 +196,10 @@ function statesTheSame(one: CatalogEntryRow, other: CatalogEntryRow): boolean {
 }
 
 /**
- * Entries copied in one transaction. Most of the time goes to the index by object, whose pages are in another order: each of them is
- * written once in a transaction. A copy of this many takes about a tenth of a second.
+ * Entries written in one transaction. Most of the time goes to the index by object, whose pages are in another order: each of them is
+ * written once in a transaction. This many takes about a tenth of a second.
  */
-const COPIED_ROWS = 5000;
+export const WRITTEN_ROWS = 5000;
 
 /** Creates the copying of entries, which never leave SQLite: there can be a million, and most columns are only handed on. */
 function createCopying(database: SqlDatabase, addRows: CatalogEntries['addRows']) {
@@ -194,7 +216,7 @@ function createCopying(database: SqlDatabase, addRows: CatalogEntries['addRows']
       const place = { skipped: folders.before.length + 1, folder: folders.after };
       let after = '';
       for (;;) {
-        const query = { from, after, limit: COPIED_ROWS };
+        const query = { from, after, limit: WRITTEN_ROWS };
         const page = oneRow<CopiedPage>(statements.page, query);
         const last = page?.last ?? null;
         if (page === null || last === null) return;
@@ -293,20 +315,32 @@ const COPY_SQL = {
   count: COUNT,
 } as const;
 
-const SQL = {
+const INSERT_SQL = {
   insertEntry: `INSERT INTO catalog_entry (revision_id, folded, ${ENTRY_COLUMNS})
     VALUES (:revision_id, :folded, :destination, :source, :media_type, :stated_size, :stated_blake3, :stated_sha256,
-      :stated_md5, :stated_crc32, :locator, :blake3)
+      :stated_md5, :stated_crc32, :locator, coalesce(:blake3, (SELECT b.blake3 FROM catalog_entry b
+        WHERE b.revision_id = :before AND b.destination = :destination AND b.stated_size IS :stated_size
+          AND b.stated_blake3 IS :stated_blake3 AND b.stated_sha256 IS :stated_sha256
+          AND b.stated_md5 IS :stated_md5 AND b.stated_crc32 IS :stated_crc32
+          AND (coalesce(:stated_blake3, :stated_sha256) IS NOT NULL
+            OR (:stated_size IS NOT NULL AND coalesce(:stated_md5, :stated_crc32) IS NOT NULL)))))
     ON CONFLICT DO NOTHING`,
   count: COUNT,
+} as const;
+
+const IN_PAGE = 'revision_id = :revision_id AND destination > :after AND destination <= :last';
+
+const SQL = {
   entry: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination = :destination`,
-  pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
-    ORDER BY destination LIMIT :limit`,
+  lastOfPage: `SELECT max(destination) AS last FROM (SELECT destination FROM catalog_entry
+    WHERE revision_id = :revision_id AND destination > :after ORDER BY destination LIMIT :limit)`,
+  pageAll: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE ${IN_PAGE} ORDER BY destination`,
   pageKnown: `SELECT destination, source, media_type, o.blake3, size, crc64, blocks, verified_at
-    FROM catalog_entry LEFT JOIN known_object o USING (blake3) WHERE revision_id = :revision_id AND destination > :after
-    ORDER BY destination LIMIT :limit`,
-  pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE revision_id = :revision_id AND destination > :after
-      AND blake3 IS NULL ORDER BY destination LIMIT :limit`,
+    FROM catalog_entry LEFT JOIN known_object o USING (blake3) WHERE ${IN_PAGE} ORDER BY destination`,
+  pageUnresolved: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry WHERE ${IN_PAGE} AND blake3 IS NULL ORDER BY destination`,
+  pageBeside: `SELECT ${ENTRY_COLUMNS} FROM catalog_entry e WHERE ${IN_PAGE} AND (blake3 IS NULL OR NOT EXISTS
+      (SELECT 1 FROM catalog_entry o WHERE o.blake3 = e.blake3 AND o.revision_id = :other))
+    ORDER BY destination`,
   resolve:
     'UPDATE catalog_entry SET blake3 = :blake3 WHERE revision_id = :revision_id AND destination = :destination',
   unresolved: `SELECT count(*) AS entries, coalesce(sum(stated_size), 0) AS bytes,

@@ -10,9 +10,8 @@ import {
   type UpstreamCatalog,
   type UpstreamEntry,
 } from '../../upstream/upstream.ts';
-import { DoubleEntryError } from './catalog-entries.ts';
+import { DoubleEntryError, WRITTEN_ROWS } from './catalog-entries.ts';
 import type { RevisionRow } from './catalog-store.ts';
-import { PAGE_ROWS } from '../records/sql.ts';
 
 /** Maximum number of case conflicts named in a task log. */
 const CASE_CONFLICTS_LOGGED = 20;
@@ -20,7 +19,7 @@ const CASE_CONFLICTS_LOGGED = 20;
 /**
  * Fetches the current catalog from upstream and stores it as a revision. When the catalog is already stored (same
  * validator or same fingerprint), the result is the stored revision with its known objects, so that an interrupted sync
- * resumes where it stopped.
+ * resumes where it stopped. Entries that state what those of the current release state get the objects of these.
  *
  * @param force reads the catalog even when upstream says that it has not changed
  * @returns the complete revision
@@ -62,7 +61,9 @@ export async function fetchCatalog(
     context.log('info', 'the catalog has not changed', { release_id: usable.upstream_release_id });
     return catalogs.get(usable.revision_id) ?? usable;
   }
-  const revisionId = await importCatalog(parts, adapter, catalog, context);
+  // A forced sync fetches what is known as well.
+  const before = force ? null : (parts.releases.current('official')?.revision_id ?? null);
+  const revisionId = await importCatalog(parts, adapter, { catalog, before }, context);
   const known = catalogs.find({
     upstreamLabel: adapter.label,
     fingerprint: catalog.fingerprint(),
@@ -104,7 +105,7 @@ export async function confirmCatalog(
 async function importCatalog(
   parts: TaskParts,
   adapter: UpstreamAdapter,
-  catalog: UpstreamCatalog,
+  { catalog, before }: { readonly catalog: UpstreamCatalog; readonly before: number | null },
   context: TaskContext,
 ): Promise<number> {
   const { catalogs, clock } = parts;
@@ -123,7 +124,7 @@ async function importCatalog(
     let repeats = 0;
     let batch: UpstreamEntry[] = [];
     const flush = (): void => {
-      const added = catalogs.add(revisionId, batch);
+      const added = catalogs.add(revisionId, batch, before);
       entries += added;
       repeats += batch.length - added;
       batch = [];
@@ -131,7 +132,7 @@ async function importCatalog(
     };
     for await (const entry of catalog.entries(context.signal)) {
       batch.push(entry);
-      if (batch.length >= PAGE_ROWS) flush();
+      if (batch.length >= WRITTEN_ROWS) flush();
     }
     if (batch.length > 0) flush();
     if (entries === 0) {

@@ -111,6 +111,8 @@ export function createCatalogStore(database: SqlDatabase): CatalogStore {
         (row) => row.revision_id,
       ),
     drop: async (revisionId) => {
+      // When the deletion is interrupted, nobody may take the rest for a whole catalog.
+      statements.reopen.run({ revision_id: revisionId });
       await entries.dropEntries(revisionId);
       statements.dropRevision.run({ revision_id: revisionId });
     },
@@ -142,6 +144,7 @@ const SQL = {
   donors: `SELECT revision_id FROM catalog_revision r WHERE revision_id <> :revision_id AND complete = 1
       AND EXISTS (SELECT 1 FROM catalog_entry e WHERE e.revision_id = r.revision_id AND e.blake3 IS NOT NULL)
     ORDER BY revision_id DESC LIMIT :limit`,
+  reopen: 'UPDATE catalog_revision SET complete = 0 WHERE revision_id = :revision_id',
   dropRevision: 'DELETE FROM catalog_revision WHERE revision_id = :revision_id',
   unreferenced: `SELECT revision_id FROM catalog_revision r
     WHERE NOT EXISTS (SELECT 1 FROM release WHERE release.revision_id = r.revision_id)

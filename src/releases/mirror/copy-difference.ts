@@ -167,6 +167,7 @@ async function copyDifference(
     revision,
     changed: {
       since: basis.snapshotId,
+      revisionId: basis.revisionId,
       verifiedAt: basis.verifiedAt,
       destinations: changes.map(({ destination }) => destination),
       content: { digest: found.contentDigest, entryCount, totalBytes },

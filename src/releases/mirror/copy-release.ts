@@ -1,3 +1,4 @@
+import { both } from '../../platform/process/concurrently.ts';
 import type { Blake3Hex } from '../../domain/release/digest.ts';
 import type { SourceManifest, SourceRelease } from '../../mirror/attested-source.ts';
 import type { TaskContext } from '../../engine/tasks/task.ts';
@@ -8,7 +9,7 @@ import { summarizeContent } from '../records/content-digest.ts';
 import type { HeldOrigin } from '../records/origin-repository.ts';
 import type { ChangedCopy, ReleaseDraft } from '../records/release-record-of.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
-import { fetchObjects, workingRevision } from '../sync/sync-steps.ts';
+import { fetchObjects, logFailedCheck, workingRevision } from '../sync/sync-steps.ts';
 import { askDifference } from './copy-difference.ts';
 import { beginRevision, fingerprintOf, type MirrorParts } from './mirror-parts.ts';
 import { readManifest } from '../../mirror/read-manifest.ts';
@@ -25,6 +26,7 @@ export interface CopiedRelease {
  * Copies a release of the origin byte for byte: its id, its manifest and the objects that the store lacks. Clients notice
  * no difference.
  *
+ * @param checking the check of the current release, which may still run: its objects are taken once it has ended
  * @throws MirrorError, UpstreamError, the storage error; TaskError `no_space`, `release_conflict`, `release_damaged`,
  *   `origin_manifest_differs`
  */
@@ -33,8 +35,13 @@ export async function copyRelease(
   origin: HeldOrigin,
   wanted: SourceRelease,
   context: TaskContext,
+  checking: Promise<unknown> = Promise.resolve(),
 ): Promise<CopiedRelease> {
-  const { revision: mirrored, changed } = await mirroredRevision(parts, origin, wanted, context);
+  const [{ revision: mirrored, changed }] = await both(
+    mirroredRevision(parts, origin, wanted, context),
+    checking,
+    logFailedCheck(context),
+  );
   const revision = await workingRevision(parts, mirrored, false, context.taskId);
   const { channel, attested } = wanted;
   const { source } = parts.upstream.attested;
@@ -42,7 +49,7 @@ export async function copyRelease(
   const { plan, downloaded, serverInfo } = await fetchObjects(
     parts,
     revision,
-    { what: 'manifest', fields, force: false, isKnown: changed !== null },
+    { what: 'manifest', fields, force: false, checked: changed?.revisionId ?? null },
     context,
     async (...download) => {
       await source.prepare?.(missingObjects(parts, revision.revision_id));

@@ -7,8 +7,9 @@ import { unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
 import type { SourceRelease } from '../../mirror/attested-source.ts';
 import { isNamedByOrigin, type HeldOrigin } from '../records/origin-repository.ts';
+import type { ReleaseRow } from '../records/release-row.ts';
 import { checkCurrent, forgetUnfinished, tidy } from '../sync/sync-steps.ts';
-import { announcementStep, missingRetained } from './mirror-plan.ts';
+import { announcementStep, missingRetained, type MirrorStep } from './mirror-plan.ts';
 import { readOrigin } from './read-origin.ts';
 import { messageOf } from '../../platform/errors.ts';
 
@@ -38,19 +39,20 @@ export async function mirrorOrigin(parts: MirrorParts, context: TaskContext): Pr
   for (const channel of channels.filter((each) => isTakenBack(parts, held, each))) await withdraw(channel);
   // The official channel first: a localized release needs its base.
   for (const channel of channels) {
-    const step = mirrorStep(
-      attested,
-      held.statement,
-      parts.releases,
-      { channel, current: await checkCurrent(parts, channel, context) },
-      unixSeconds(parts.clock),
-    );
+    const now = unixSeconds(parts.clock);
+    const stepFrom = (current: ReleaseRow | null): MirrorStep =>
+      mirrorStep(attested, held.statement, parts.releases, { channel, current }, now);
+    const before = parts.releases.current(channel);
+    const soon = stepFrom(before);
+    // Nothing that can fail stands between the start of the check and the wait for it, so it never outlives the task. Damage does not take
+    // the step to another release away, so what differs is read meanwhile.
+    const checking = checkCurrent(parts, channel, context);
+    const step = soon.kind === 'follow' ? soon : stepFrom(await checking);
     if (step.kind === 'wait') context.log('warn', step.message, { channel });
     if (step.kind === 'withdraw') await withdraw(channel);
     if (step.kind !== 'follow') continue;
     hasChanged = true;
-    const before = parts.releases.current(channel);
-    const copy = await copyRelease(parts, held, step.release, context);
+    const copy = await copyRelease(parts, held, step.release, context, checking);
     copied.push(copy);
     version = await parts.publisher.makeCurrent(copy.release, context);
     context.log('info', 'the release is current', {

@@ -109,6 +109,8 @@ interface OriginOfDraft {
 export interface ChangedCopy {
   /** The snapshot of the other release, whose objects were all hashed at `verifiedAt` (Unix seconds) or later. */
   readonly since: SnapshotId;
+  /** The catalog of the other release. */
+  readonly revisionId: number;
   readonly verifiedAt: number;
   /** Where they differ, in manifest order. */
   readonly destinations: readonly Destination[];

@@ -20,7 +20,8 @@ export interface DownloadPlan extends Unresolved {
 /**
  * Finds the existing object of every entry of a revision: the object known from an earlier run of the task, the object
  * named by the stated BLAKE3, or the object of the same entry in an earlier catalog that states the same digests. An
- * object counts only when it is in the store with the right size and is not known to be damaged.
+ * object counts only when it is in the store with the right size and is not known to be damaged. The known objects of a revision that
+ * was just checked are not looked at again.
  *
  * @param from.staged the files that earlier attempts left
  * @returns the entries that remain to be fetched
@@ -30,22 +31,21 @@ export async function planDownloads(
   from: {
     readonly revisionId: number;
     readonly force: boolean;
-    /** Whether the known objects of the revision are those of a release that is kept, so that only the others are looked for. */
-    readonly isKnown: boolean;
+    /** A revision whose objects were found in the store, as far as they are not known to be damaged; `null` for none. */
+    readonly checked: number | null;
     readonly entryCount: number;
     readonly staged: readonly StagedFileInfo[];
   },
   context: TaskContext,
 ): Promise<DownloadPlan> {
-  const { revisionId, force, isKnown } = from;
+  const { revisionId, force, checked } = from;
   const { catalogs, database } = parts;
-  if (isKnown) catalogs.forgetDamaged(revisionId);
+  catalogs.forgetDamaged(revisionId);
   const donors = catalogs.donors(revisionId, DONORS_MAX);
   const staged = new Map(from.staged.map(({ name, bytes }) => [name, bytes]));
   let stagedBytes = 0;
-  let reused = isKnown ? from.entryCount - catalogs.unresolved(revisionId).entries : 0;
-  let looked = reused;
-  for await (const page of catalogs.pages(revisionId, isKnown ? 'unresolved' : 'all')) {
+  let looked = 0;
+  for await (const page of catalogs.pagesBeside(revisionId, checked)) {
     context.signal.throwIfAborted();
     const found = new Map<CatalogEntryRow, CatalogEntryRow['blake3']>();
     await forEachConcurrently(page, LOOKUP_CONCURRENCY, context.signal, async (row) => {
@@ -54,14 +54,14 @@ export async function planDownloads(
     database.transaction(() => {
       for (const [row, blake3] of found) {
         if (blake3 === null) stagedBytes += stagedBytesOf(row, staged);
-        else reused += 1;
         if (blake3 !== row.blake3) catalogs.resolve(revisionId, row.destination, blake3);
       }
     });
     looked += page.length;
     context.progress(looked, null, 'entries', 'compare');
   }
-  return { ...catalogs.unresolved(revisionId), reused, stagedBytes };
+  const unresolved = catalogs.unresolved(revisionId);
+  return { ...unresolved, reused: from.entryCount - unresolved.entries, stagedBytes };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { TaskParts } from '../release-parts.ts';
 import type { Channel } from '../../domain/release/channel.ts';
 import { unixSeconds } from '../../platform/process/clock.ts';
 import type { TaskContext, TaskResult } from '../../engine/tasks/task.ts';
+import { messageOf } from '../../platform/errors.ts';
 import type { RevisionRow } from '../catalog/catalog-store.ts';
 import { describe, isSound } from '../checks/release-check.ts';
 import { commitDownloaded, downloadUnresolved } from '../download/download-run.ts';
@@ -32,6 +33,15 @@ export async function checkCurrent(
   await context.commit(() => check.record(current, findings, { bytes: false, finder: 'sync' }));
   await attestor.issue('sync: damage');
   return releases.current(channel);
+}
+
+/** Creates what logs a failure of the check of the current release where the task fails for another reason. */
+export function logFailedCheck(context: TaskContext): (error: unknown) => void {
+  return (error) => {
+    // Both end with the task that is cancelled.
+    if (context.signal.aborted) return;
+    context.log('error', `the check of the current release failed as well: ${messageOf(error)}`);
+  };
 }
 
 /**
@@ -104,8 +114,8 @@ export async function fetchObjects(
     readonly fields: TaskResult;
     readonly force: boolean;
     readonly confirm?: () => Promise<void>;
-    /** Whether the known objects of the revision are those of a release that is kept. */
-    readonly isKnown?: boolean;
+    /** A revision whose objects were found in the store; `null` for none. */
+    readonly checked: number | null;
   },
   context: TaskContext,
   download: typeof downloadUnresolved = downloadUnresolved,
@@ -116,9 +126,9 @@ export async function fetchObjects(
 }> {
   const { revision_id: revisionId } = revision;
   const { directory: staging, files: staged } = await parts.staging.open(revision);
-  const { force, isKnown = false } = of;
+  const { force, checked } = of;
   const { entry_count: entryCount } = revision;
-  const plan = await planDownloads(parts, { revisionId, force, isKnown, entryCount, staged }, context);
+  const plan = await planDownloads(parts, { revisionId, force, checked, entryCount, staged }, context);
   context.log('info', `compared the ${of.what} with the store`, {
     ...of.fields,
     reused: plan.reused,

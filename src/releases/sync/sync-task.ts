@@ -1,3 +1,4 @@
+import { both } from '../../platform/process/concurrently.ts';
 import type { TaskParts } from '../release-parts.ts';
 import { requireUpstream } from '../jobs/task-errors.ts';
 import type { ArgumentsOf } from '../../engine/tasks/job.ts';
@@ -13,7 +14,7 @@ import { chooseReleaseName } from '../records/release-name.ts';
 import type { ReleaseRow } from '../records/release-row.ts';
 import type { SYNC_JOB } from '../jobs/release-jobs.ts';
 import { UpstreamError } from '../../upstream/upstream.ts';
-import { checkCurrent, fetchObjects, tidy, workingRevision } from './sync-steps.ts';
+import { checkCurrent, fetchObjects, logFailedCheck, tidy, workingRevision } from './sync-steps.ts';
 
 /** How often a run starts over because upstream published another catalog meanwhile. The next attempt of the task starts counting from zero. */
 const RESTARTS_MAX = 3;
@@ -53,8 +54,15 @@ async function syncCatalog(
   const { upstream } = parts;
   const { force } = context.args;
   requireUpstream(upstream);
-  const fetched = await fetchCatalog(parts, upstream.adapter, context, force);
-  const current = await checkCurrent(parts, 'official', context);
+  const [fetched, checked] = await both(
+    fetchCatalog(parts, upstream.adapter, context, force),
+    checkCurrent(parts, 'official', context),
+    logFailedCheck(context),
+  );
+  // A catalog can take minutes. Meanwhile a verification can find damage, and an announced release can become current.
+  const current = parts.releases.current('official');
+  const isStillChecked =
+    current?.state === 'current' && checked?.state === 'current' && checked.release_id === current.release_id;
   if (!force && current !== null && isUnchanged(parts, current, fetched)) {
     const version =
       (await parts.publisher.cancelAnnouncement('official', context)) ??
@@ -74,7 +82,13 @@ async function syncCatalog(
   const { plan, downloaded, serverInfo } = await fetchObjects(
     { ...parts, upstream },
     revision,
-    { what: 'catalog', fields: {}, force, confirm },
+    {
+      what: 'catalog',
+      fields: {},
+      force,
+      checked: !force && isStillChecked ? current.revision_id : null,
+      confirm,
+    },
     context,
   );
   await confirm();

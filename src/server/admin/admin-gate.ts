@@ -1,4 +1,5 @@
 import { ServiceError } from '../../contract/problems/service-error.ts';
+import { plainAddress } from '../../platform/http/networks.ts';
 import type { Clock } from '../../platform/process/clock.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -56,7 +57,7 @@ export function createAdmission({
 
   return async ({ request, response }, query, surface) => {
     const authorization = request.headersDistinct['authorization'] ?? [];
-    const source = request.socket.remoteAddress ?? 'unknown';
+    const source = plainAddress(request.socket.remoteAddress ?? 'unknown');
     const outcome = await tokens.verify({ authorization, query, response });
     if (outcome.ok) return outcome.caller;
     if (outcome.why === 'limited') throw tooManyRequests(outcome.refusal);

@@ -190,9 +190,15 @@ function badRequest(
   });
 }
 
+const PARTLY_UNAVAILABLE: ReadonlySet<string | null> = new Set([
+  'backend_unavailable',
+  'file_not_found',
+  'standby',
+]);
+
 /** Whether the daemon works but the part that was asked cannot be used; its detail then says why and what to do. */
 function partIsUnavailable({ code, detail }: ReadProblem): boolean {
-  return detail !== null && (code === 'backend_unavailable' || code === 'file_not_found');
+  return detail !== null && PARTLY_UNAVAILABLE.has(code);
 }
 
 interface ReadProblem {

@@ -37,8 +37,8 @@ export interface BytePathOptions {
   readonly defaultChannel: Channel;
   /** Whether reading files needs a token. */
   readonly needsToken: boolean;
-  /** Address of the runbooks, which problems with a reason link to. */
-  readonly runbooks: string;
+  /** Address of the runbooks, which problems with a reason link to; `null` for no link. */
+  readonly runbooks: string | null;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly clock: Clock;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RUNBOOK_ADDRESS, RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
+import { listenHost } from '../../platform/http/listen-host.ts';
 import { isLoopbackHost } from '../../platform/http/loopback.ts';
 import { admin, auth } from './auth-config.ts';
 import { launcher, serverInfo } from './launcher-config.ts';
@@ -19,7 +20,7 @@ function isLoopbackUrl(text: string): boolean {
 
 const listen = z
   .strictObject({
-    host: z.string().min(1).default('0.0.0.0').describe('Address to listen on.'),
+    host: listenHost('Address to listen on'),
     port: port.default(8080).describe('TCP port; 0 picks a free one.'),
   })
   .prefault({})
@@ -27,7 +28,7 @@ const listen = z
 
 const metrics = z
   .strictObject({
-    host: z.string().min(1).default('0.0.0.0').describe('Address of the metrics port.'),
+    host: listenHost('Address of the metrics port'),
     port: port.default(9090).describe('TCP port of /metrics; 0 picks a free one.'),
   })
   .prefault({})
@@ -72,7 +73,7 @@ const runbooks = z
       .overwrite((url) => (url.endsWith('/') ? url : `${url}/`))
       .default(RUNBOOK_BASE)
       .describe(
-        'Where docs/runbooks is published. Problems with a reason and the console link to REASON.md below it.',
+        'Where the runbooks are, if not on this server: problems with a reason and the console link to REASON.md below this address, which is that of a copy of docs/runbooks, or to REASON where it ends with /admin/dashboard/runbooks, as that of a server does.',
       ),
   })
   .prefault({})

@@ -4,7 +4,7 @@ import { extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-import type { ConsoleContract, ConsoleOutline } from '../../contract/console/console-contract.ts';
+import type { ConsoleForms, ConsoleOutline } from '../../contract/console/console-contract.ts';
 import { RUNBOOK_BASE } from '../../contract/problems/problem-links.ts';
 import { JSON_MEDIA_TYPE } from '../../contract/json/media-types.ts';
 import type { Logger } from '../../platform/logging/logging.ts';
@@ -47,11 +47,8 @@ const COMPACT = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_M
 /** Name of the list of the files; scripts/console/build-console.ts writes it. */
 const MANIFEST = 'manifest.json';
 
-/** The contract: the outline, which every page needs, and all of it, with the forms. */
+/** The contract: the outline, which every page needs, and the forms. */
 const CONTRACT = ['outline.json', 'forms.json'] as const;
-
-/** Name of the page on disk; it is served under the empty name. */
-const PAGE = 'index.html';
 
 interface ConsoleOptions {
   readonly folder?: string;
@@ -91,20 +88,21 @@ export async function readConsoleFiles({
   runbooks = RUNBOOK_BASE,
 }: ConsoleOptions = {}): Promise<ReadonlyMap<string, ConsoleFile>> {
   const files = new Map<string, ConsoleFile>();
-  for (const name of await readNames(join(folder, MANIFEST))) {
+  const readOne = async (name: string): Promise<void> => {
     const read = async (ending: string): Promise<EncodedFile> =>
       encoded(await readFile(join(folder, `${name}${ending}`)));
     const [identity, br, gzip] = await Promise.all([read(''), read('.br'), read('.gz')]);
-    files.set(name === PAGE ? '' : name, {
+    files.set(addressOf(name), {
       mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
       isImmutable: HASHED.test(name),
       encodings: { identity, br, gzip },
     });
-  }
-  if (!files.has('')) throw new Error(`${MANIFEST} of the console names no ${PAGE}.`);
+  };
+  await Promise.all((await readNames(join(folder, MANIFEST))).map(readOne));
+  if (!files.has('')) throw new Error(`${MANIFEST} of the console names no index.html.`);
   const contract = async (name: string): Promise<void> => {
-    const built = JSON.parse(await readFile(join(folder, name), 'utf8')) as ConsoleContract | ConsoleOutline;
-    files.set(name, await jsonFile({ ...built, runbooks }));
+    const built = JSON.parse(await readFile(join(folder, name), 'utf8')) as ConsoleForms | ConsoleOutline;
+    files.set(name, await jsonFile('runbooks' in built ? { ...built, runbooks } : built));
   };
   await Promise.all(CONTRACT.map(contract));
   return files;
@@ -121,6 +119,11 @@ async function jsonFile(value: object): Promise<ConsoleFile> {
       gzip: encoded(await promisify(gzip)(body)),
     },
   };
+}
+
+/** Where a file is served: pages without the ending of their names, and that of a folder under the name of the folder. */
+function addressOf(name: string): string {
+  return name.replace(/(?:^|(?<=\/))index\.html$/, '').replace(/\.html$/, '');
 }
 
 /** The names of all files of the build, without those of their encodings. */

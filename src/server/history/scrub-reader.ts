@@ -12,7 +12,14 @@ export async function readScrub(registry: Registry): Promise<ScrubPosition | nul
   const [share = 0] = await valuesOf('slipway_scrub_pass_ratio');
   const [completedAt = 0] = await valuesOf('slipway_scrub_completed_timestamp_seconds');
   const [damageFound = 0] = await valuesOf('slipway_scrub_damaged_objects');
+  const [ofPass = 0] = await valuesOf('slipway_scrub_pass_damaged_objects');
   // The gauges are 0 until the scrub has started.
   if (pass === undefined || pass === 0) return null;
-  return { pass, share, damage_found: damageFound, completed_at: completedAt === 0 ? null : completedAt };
+  return {
+    pass,
+    share,
+    damage_found: damageFound,
+    damage_in_pass: ofPass,
+    completed_at: completedAt === 0 ? null : completedAt,
+  };
 }

@@ -19,7 +19,7 @@ export interface RequestContext {
   readonly requestId: string;
   /** Not decoded. Express matches its path. */
   readonly target: RequestTarget;
-  readonly runbooks: string;
+  readonly runbooks: string | null;
   readonly onError: (error: unknown) => void;
 }
 

@@ -28,6 +28,11 @@ export function createScrubMetrics(registry: Registry, found: { count(): number 
     },
   });
   const pass = new Gauge({ name: 'slipway_scrub_pass', help: 'Number of the current pass.', registers });
+  const ofPass = new Gauge({
+    name: 'slipway_scrub_pass_damaged_objects',
+    help: 'Missing or damaged objects that the current pass found so far.',
+    registers,
+  });
   const progress = new Gauge({
     name: 'slipway_scrub_pass_ratio',
     help: 'Completed share of the current pass, 0 to 1.',
@@ -39,7 +44,7 @@ export function createScrubMetrics(registry: Registry, found: { count(): number 
     help: 'When the last pass was completed, Unix seconds; absent before the first one is.',
     registers,
     collect: () => {
-      if (completedAt === null) completed.reset();
+      if (completedAt === null) completed.remove();
       else completed.set(completedAt);
     },
   });
@@ -70,6 +75,7 @@ export function createScrubMetrics(registry: Registry, found: { count(): number 
     }),
     show: (state) => {
       pass.set(state.pass);
+      ofPass.set(state.damaged);
       progress.set(state.steps_done / SCRUB_STEPS);
       ({ completed_at: completedAt } = state);
     },

@@ -33,7 +33,6 @@ export async function startWorkers(
   const supervisor = createSupervisor({ config, fork: forkWorker, clock, random, logger });
   const registry = createRegistry({ name: 'slipway-server', version });
   registerWorkerMetrics(registry, supervisor);
-  let publicUrl: string | null = null;
   const metrics = await createMetricsServer({
     registry: {
       contentType: registry.contentType,
@@ -45,7 +44,7 @@ export async function startWorkers(
     ...config.metrics,
     logger,
     paths: createListenerProbes(
-      () => publicUrl,
+      () => supervisor.url,
       () => lifecycle.signal.aborted,
     ),
   });
@@ -54,7 +53,6 @@ export async function startWorkers(
     await supervisor.stop('the server is stopping', signal);
   });
   const { url, hashing } = await supervisor.start();
-  publicUrl = url;
   logger.info({ url, metrics_url: metrics.url, hashing, workers: config.workers }, 'server listening');
 }
 

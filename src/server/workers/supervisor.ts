@@ -36,6 +36,8 @@ export interface Supervisor {
    * @throws WorkersFailedError
    */
   start(): Promise<{ readonly url: string; readonly hashing: string }>;
+  /** URL of the port since the first worker accepts clients; `null` before. */
+  readonly url: string | null;
   /** Number of workers that accept clients now. */
   readonly running: number;
   readonly restarts: number;
@@ -89,7 +91,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       case 'slipway:pong':
         return;
       case 'slipway:hello':
-        process.send(startMessage(slot, config, relay));
+        process.send(startMessage(slot, config, relay, listening().length > 0));
         return;
       case 'slipway:listening':
         startup.onListening(slot, message);
@@ -109,7 +111,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     slot.isListening = false;
     if (!end.signal.aborted) logger.error({ worker: slot.number, pid, ...how }, 'a worker died');
     if (end.signal.aborted) end.onExit(how);
-    else if (startup.hasListened) void restart(slot);
+    else if (startup.url !== null) void restart(slot);
     else startup.onFailed(how);
   };
 
@@ -140,6 +142,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       hangWatch.start();
       return await startup.begin();
     },
+    get url() {
+      return startup.url;
+    },
     get running() {
       return listening().length;
     },
@@ -155,17 +160,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 }
 
 function startMessage(
-  { number, failures }: Slot,
+  { number }: Slot,
   config: ServerConfiguration,
   relay: EvidenceRelay<Slot>,
+  othersServe: boolean,
 ): PrimaryMessage {
-  return {
-    kind: 'slipway:start',
-    slot: number,
-    config,
-    ...relay.evidence(),
-    isReplacement: failures > 0,
-  };
+  return { kind: 'slipway:start', slot: number, config, ...relay.evidence(), othersServe };
 }
 
 /** Creates the watch that kills workers whose event loop is blocked: all clients that are handed to them would wait. */
@@ -205,7 +205,8 @@ function createStartup(
   slots: readonly Slot[],
   run: (slot: Slot) => void,
 ): {
-  readonly hasListened: boolean;
+  /** Where the first worker listens; `null` before. */
+  readonly url: string | null;
   /** Starts the first; resolves when all of them accept clients. */
   begin(): Promise<StartedWorkers>;
   onListening(slot: Slot, server: StartedWorkers): void;
@@ -213,10 +214,10 @@ function createStartup(
 } {
   const up = Promise.withResolvers<StartedWorkers>();
   const awaited = new Set(slots);
-  let hasListened = false;
+  let first: string | null = null;
   return {
-    get hasListened() {
-      return hasListened;
+    get url() {
+      return first;
     },
     begin: async () => {
       for (const slot of slots.slice(0, 1)) run(slot);
@@ -224,8 +225,8 @@ function createStartup(
     },
     onListening: (slot, { url, hashing }) => {
       slot.isListening = true;
-      if (!hasListened) {
-        hasListened = true;
+      if (first === null) {
+        first = url;
         for (const waiting of slots) if (waiting !== slot) run(waiting);
       }
       awaited.delete(slot);

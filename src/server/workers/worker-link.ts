@@ -96,7 +96,7 @@ export function createWorkerLink(channel: {
 }
 
 function workerStart(
-  { slot, config, isReplacement, attestation }: StartMessage,
+  { slot, config, othersServe, attestation }: StartMessage,
   join: SharedServing['join'],
   send: Send,
 ): WorkerStart {
@@ -108,7 +108,7 @@ function workerStart(
       shareMinute: (minute) => {
         send({ kind: 'slipway:minute', minute });
       },
-      settleMs: isReplacement ? SETTLE_MS : 0,
+      settleMs: othersServe ? SETTLE_MS : 0,
       firstEnvelope: attestation === null ? null : Buffer.from(attestation.envelope, 'base64'),
       scrubs: slot === 0,
       join,

@@ -21,8 +21,8 @@ export type PrimaryMessage =
       readonly damage: readonly DamageReport[];
       /** The attestation that the others accepted last; verified like any other. */
       readonly attestation: SharedEnvelope | null;
-      /** Whether it replaces a worker that died; then the others serve meanwhile. */
-      readonly isReplacement: boolean;
+      /** Whether others serve now; then this one takes no clients before it has a verdict of its own. */
+      readonly othersServe: boolean;
     }
   | { readonly kind: 'slipway:metrics'; readonly id: number }
   | { readonly kind: 'slipway:ping' }

@@ -14,7 +14,8 @@ import {
 export const LEASE_VALID_MS = 10_000;
 
 export interface StoreLeaseStatus {
-  readonly state: 'held' | 'unconfirmed' | 'lost';
+  /** `expired`: no renewal has failed, but none was tried in time, for example while the process was paused. */
+  readonly state: 'held' | 'expired' | 'unconfirmed' | 'lost';
   readonly message: string;
   /** What is at the path of the volume instead of the store, such as `it holds another store`; `null` when the store is there. */
   readonly replacedBy: string | null;
@@ -34,6 +35,8 @@ export class LeaseTerm {
   #counter: number;
   #isCreated: boolean;
   #renewing: Promise<void> | null = null;
+  /** When the last renewal began, milliseconds of the monotonic clock. */
+  #renewedAt = -Infinity;
   #confirmed: { readonly monotonic: number; readonly wall: number } | null = null;
   #failure: unknown = null;
   #lost: StoreLeaseLostError | null = null;
@@ -87,6 +90,7 @@ export class LeaseTerm {
   async #renew(): Promise<void> {
     const { clock, logger } = this.#options;
     const started = { monotonic: clock.monotonic(), wall: clock.now() };
+    this.#renewedAt = started.monotonic;
     try {
       await this.#write();
       await this.#refuseNewer();
@@ -147,6 +151,13 @@ export class LeaseTerm {
     }
     if (this.isValid()) {
       return { state: 'held', message: 'this daemon is the only writer of the volume', replacedBy: null };
+    }
+    // A renewal that takes so long is one that the volume does not answer.
+    const isStuck =
+      this.#renewing !== null && this.#options.clock.monotonic() - this.#renewedAt >= LEASE_VALID_MS;
+    if (this.#failure === null && !isStuck) {
+      const message = 'the lease of the snapshot volume has expired; it is renewed before the next write';
+      return { state: 'expired', message, replacedBy: null };
     }
     return {
       state: 'unconfirmed',

@@ -36,18 +36,16 @@ describe('completion of slipway ctl', () => {
       const { values } = await complete('');
       expect(values).toEqual([...new Set(CTL_COMMANDS.map(({ name }) => name.split(' ')[0]))]);
       expect((await complete('task', '')).values).toEqual(['show', 'cancel']);
-      expect((await complete('help', 'context', '')).values).toContain('use');
+      expect((await complete('help', 'texts', '')).values).toContain('diff');
     });
 
     it.each([
       [['logs', '--task', ''], ['n1'], ['tasks -o name']],
       [['texts', 'diff', 'a', ''], ['n1'], ['releases -o name']],
-      [['context', 'use', ''], ['n1'], ['context list -o name']],
-      [['--ctl-context', ''], ['n1'], ['context list -o name']],
       [
-        ['--url=http://h', '--ctl-context', 'x', 'task', 'show', ''],
+        ['--url=http://h', '--token-file', 'x', 'task', 'show', ''],
         ['n1'],
-        ['tasks --url=http://h --ctl-context=x -o name'],
+        ['tasks --url=http://h --token-file=x -o name'],
       ],
       [['-n', 'ns', '-o', 'json', 'task', 'show', ''], ['n1'], ['tasks --namespace=ns -o name']],
       [['run', 'task-cancel', 'task_id='], ['task_id=n1'], ['tasks -o name']],
@@ -239,14 +237,16 @@ describe('the commands of the guides and the runbooks', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('begin each runbook with one that needs no Kubernetes, unless the page is about Kubernetes', () => {
+  it('begin each runbook with one for a laptop as well, unless the page is about Kubernetes', () => {
     const pages = globSync('docs/runbooks/*.md', { cwd: ROOT }).filter((page) => !page.endsWith('README.md'));
     expect(pages.length).toBeGreaterThan(40);
-    const firstOf = (page: string): string | undefined =>
-      /^## First command\n\n```sh\n(.*)$/m.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1];
-    const bound = pages.filter((page) => !/^(?:slipway ctl|curl|date) /.test(firstOf(page) ?? ''));
+    const firstOf = (page: string): string =>
+      /^## First command\n(.*?)^## /ms.exec(readFileSync(join(ROOT, page), 'utf8'))?.[1] ?? '';
+    const bound = pages.filter((page) => !/^(?:bin\/slipway|curl|date) /m.test(firstOf(page)));
     expect(bound.toSorted()).toEqual([
+      'docs/runbooks/ShuttingDown.md',
       'docs/runbooks/SlipwayOperatorWithoutLeader.md',
+      'docs/runbooks/SlipwayReconcileFailing.md',
       'docs/runbooks/SlipwayReleaseChannelNotReady.md',
     ]);
   });

@@ -5,7 +5,8 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { renderActionBody } from '../../../src/cli/ctl/action-body.ts';
 import { confirm } from '../../../src/cli/ctl/actions/confirm.ts';
-import { fieldTexts } from '../../../src/cli/ctl/actions/field-texts.ts';
+import { argumentFlags, fieldTexts } from '../../../src/cli/ctl/actions/field-texts.ts';
+import { isCommonOption } from '../../../src/cli/ctl/ctl-options.ts';
 import { startAction } from '../../../src/cli/ctl/actions/start-action.ts';
 import type { AdminApi } from '../../../src/cli/ctl/admin-api.ts';
 import type { CtlContext } from '../../../src/cli/ctl/ctl-context.ts';
@@ -22,6 +23,7 @@ import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { AcceptedAnswer } from '../../../src/contract/schemas/answers/admin.ts';
 import { ctlService, endedTask, reportExample } from '../../support/ctl-service.ts';
 import { ctl } from '../../support/ctl.ts';
+import { fakeTranslations } from '../../support/fake-translations.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const GROUP = (
@@ -234,14 +236,36 @@ describe('the actions of slipway ctl', () => {
       const { run, daemon } = await ctlService();
       daemon.setAnswer('/v1/control/localized-publish', { status: 202, body: exampleOf(AcceptedAnswer) });
       daemon.setReport('task.status', endedTask('succeeded', { blockers: [] }));
-      const argv = ['run', 'localized-publish', 'from_worker=true', 'args=min_state=proofread', '--dry-run'];
+      const argv = [
+        'run',
+        'localized-publish',
+        'from_worker=true',
+        '--min-state',
+        'proofread',
+        '--resume',
+        '--dry-run',
+      ];
       expect(await run(argv)).toMatchObject({
         code: 0,
         out: expect.stringContaining('"blockers"') as string,
       });
       expect(posts(daemon).map((body) => JSON.parse(body) as object)).toEqual([
-        { from_worker: true, args: ['min_state=proofread', 'dry_run=true'] },
+        { from_worker: true, args: ['min_state=proofread', 'resume=true', 'dry_run=true'] },
       ]);
+    });
+
+    it('leaves the options of every command alone, also where an argument has the name of one', async () => {
+      for (const action of CONTROL_ACTIONS) {
+        const flags = [...argumentFlags(actionDefinition(action)).keys()];
+        expect(flags.filter((flag) => isCommonOption(flag))).toEqual([]);
+      }
+      const { out } = await ctl(['run', 'translation-memory-confirm', '--help']);
+      expect(out).toContain('  args=target=TEXT ');
+    });
+
+    it.each([['--min-state'], ['--min-state', '--resume']])('needs a value: %j', async (...words) => {
+      const { code, err } = await ctl(['run', 'localized-publish', 'from_worker=true', ...words]);
+      expect([code, err]).toEqual([2, expect.stringContaining('--min-state needs a value')]);
     });
 
     it('is known for every action whose arguments have it', () => {
@@ -259,7 +283,11 @@ describe('the actions of slipway ctl', () => {
       expect(code).toBe(0);
       expect(await ctl(['help', 'run', action])).toMatchObject({ out });
       const definition = actionDefinition(action);
+      // The entries of args are options where the action names them.
+      const flags = [...argumentFlags(definition).keys()];
+      for (const flag of flags) expect(out).toContain(`  --${flag}`);
       for (const field of [...definition.required, ...definition.used]) {
+        if (field === 'args' && flags.length > 0) continue;
         expect(out).toMatch(new RegExp(`^  ${field}[=.]`, 'mu'));
       }
       expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
@@ -271,7 +299,9 @@ describe('the actions of slipway ctl', () => {
       expect(out).toContain('  review_status=draft|approved\n');
       expect(out).toContain('  source.source_kind=manual|imported\n');
       const publish = await ctl(['run', 'localized-publish', '-h']);
-      expect(publish.out).toContain('  args=dry_run=true|false');
+      expect(publish.out).toContain('  --min-state proofread|translated|draft\n');
+      expect((await ctl(['run', 'proofread-import', '--help'])).out).toContain('run translation-proofread');
+      expect((await ctl(['run', 'memory-export', '--help'])).out).toContain('action=memory-export');
       expect(publish.out).toContain('Give exactly one of from_worker, translation_file, patch_manifest.\n');
     });
 
@@ -374,7 +404,7 @@ describe('the body of an action from arguments', () => {
       ['reviewer=r', 'task_id=T'],
       'release-cleanup does not use task_id',
     ],
-    ['a rule of the action', ['count=0'], '/count: must be at least 1'],
+    ['a rule of the action', ['count=0'], '/count: must be an integer, at least 1'],
   ])('refuses %s before it sends anything', (_what, fields, message) => {
     expect(() => body('release-cleanup', ...fields)).toThrow(message);
   });
@@ -510,6 +540,30 @@ describe('a call of a token that has reached a limit', () => {
     expect(shown).toEqual([
       'wait 7 s: the token has reached a limit\n',
       'wait 2 s: the token has reached a limit\n',
+    ]);
+  });
+});
+
+describe('a dry run of slipway ctl glossary mine', () => {
+  it('says what a model would use, and whether that is more than the cap allows', async () => {
+    const usage = { requests: 1, prompt_tokens: 300, answer_tokens: 50, cost: 0.00034999999999999994 };
+    const outputs: string[] = [];
+    for (const fits of [false, true, null]) {
+      const result = { dry_run: true, added: 0, known: 0, ordinary: 0, usage, fits, terms: [] };
+      const service = fakeTranslations([]);
+      const accepted = { ...(exampleOf(AcceptedAnswer) as object), result: { task_ids: ['t'] } };
+      Object.assign(service.api, {
+        post: async () => await Promise.resolve({ body: Buffer.from(''), value: accepted }),
+        get: async () =>
+          await Promise.resolve({ body: Buffer.from(''), value: endedTask('succeeded', result) }),
+      });
+      outputs.push((await service.run('glossary', 'mine', 'dry_run=true')).out);
+    }
+    const estimate = 'a model would sort them with about 1 request, 350 tokens, and a cost of 0.00035';
+    expect(outputs).toEqual([
+      expect.stringContaining(`${estimate}, which is more than the cap allows\n`),
+      expect.stringContaining(`${estimate}\n`),
+      expect.stringContaining(`${estimate}\n`),
     ]);
   });
 });

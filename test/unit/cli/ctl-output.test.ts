@@ -256,9 +256,18 @@ describe('reports for people', () => {
         failure_reason: 'x'.repeat(200),
       };
       expect(renderTasks([failed], VIEW)).toMatch(/broken: x{20,100}…\n$/);
-      const wide = renderTasks([failed], { ...VIEW, wide: true });
+      const wide = renderTasks([failed], { ...VIEW, wide: true, columns: 160 });
       expect(wide).toContain(' force=true ');
-      expect(wide).toMatch(/broken: x{200}\n$/);
+      expect(wide).toMatch(/broken: x+…\n$/);
+      expect(Math.max(...wide.split('\n').map((line) => line.length))).toBe(160);
+    });
+
+    it.each([
+      ['cut to the width of a terminal', { rows: 24, columns: 150 }, /^.{150}$/mu],
+      ['whole for a program that reads it', {}, /^verify .{150,} withdrawn, and the task fails\.$/mu],
+    ])('is %s', async (_how, terminal, line) => {
+      const { out } = await ctl(['actions', '-o', 'wide', '--color', 'never'], terminal);
+      expect(out).toMatch(line);
     });
 
     it('has what became of the records of an import', () => {
@@ -299,7 +308,7 @@ describe('reports for people', () => {
       expect(json.split('\n')).toHaveLength(13);
     });
 
-    it('has the files of a publication as a short table', () => {
+    it('has how much a publication changes, and its first files', () => {
       const files = Array.from({ length: 22 }, (_, at) => ({
         destination: `a/${at}.json`,
         edited_units: at,
@@ -313,11 +322,10 @@ describe('reports for people', () => {
       const [, table = ''] = text.split('result: {"dry_run":true,"containers":22}\n');
       const lines = table.trimEnd().split('\n');
       expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+        ['22 files, 231 units'],
         ['FILE', 'UNITS', 'COVERAGE'],
-        ...files
-          .slice(0, 20)
-          .map(({ destination, edited_units: units }) => [destination, `${units}`, '50 %']),
-        ['and 2 more: -o json has all'],
+        ...files.slice(0, 5).map(({ destination, edited_units: units }) => [destination, `${units}`, '50 %']),
+        ['and 17 more: -o json has all'],
       ]);
     });
 

@@ -294,6 +294,8 @@ describe('actions', () => {
     expect([first?.body, typeof first?.headers['idempotency-key']]).toEqual(['{"force":true}', 'string']);
     daemon.setReport('task.status', endedTask('succeeded'));
     expect(await run(['run', 'sync', '--wait'])).toMatchObject({ code: 0 });
+    daemon.setReport('task.status', endedTask('succeeded', { outcome: 'partly' }));
+    expect(await run(['run', 'sync', '--wait'])).toMatchObject({ code: 7 });
     daemon.setReport('task.status', endedTask('failed'));
     const failed = await run(['run', 'sync', '--wait', '-o', 'json']);
     expect([failed.code, JSON.parse(failed.out)]).toMatchObject([1, { task: { status: 'failed' } }]);

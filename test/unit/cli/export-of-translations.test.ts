@@ -259,7 +259,7 @@ describe('slipway ctl translations export', () => {
     const service = fakeTranslations([fakeUnit('u1')]);
     const path = await pathOf('work.csv');
     for (const [argv, message] of [
-      [[path, '--state', 'done'], '--state done: must be one or several of untranslated'],
+      [[path, '--state', 'done'], '--state done: must be one or more of untranslated'],
       [[path, '--task', 'tt_x'], 'there is no translation task tt_x'],
       [[path, '--task', 'x', '--destination', 'y'], 'either --task or --destination'],
       [[join(path, 'below.csv')], 'cannot write'],

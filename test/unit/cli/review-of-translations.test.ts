@@ -49,6 +49,98 @@ const accept = async ({ service }: ReturnType<typeof translated>, ...argv: reado
 
 const RIN = ['--reviewer', 'Rin'];
 
+describe('single units', () => {
+  it('are found by a text or a state, and their ids lead on', async () => {
+    const { service } = translated();
+    const first = service.units[0]!;
+    first.source = '先生、おはよう';
+    service.units[1]!.state = 'stale';
+    const found = await service.run(
+      'translations',
+      'search',
+      '先生',
+      '--state',
+      'translated',
+      '--limit',
+      '5',
+    );
+    expect([found.code, found.err]).toEqual([CTL_EXITS.ok, expect.stringContaining('1 unit\n')]);
+    expect(found.out).toMatch(/translated .*先生、おはよう +text +a\.json/u);
+    expect(service.reads.at(-1)).toContain('unit_state=translated&offset=0&limit=5');
+    const none = await service.run('translations', 'search', 'キヴォトス');
+    expect([none.code, none.err]).toEqual([CTL_EXITS.failed, expect.stringContaining('nothing fits')]);
+    const nothing = await service.run('translations', 'search', '--in', 'source');
+    expect([nothing.code, nothing.err]).toEqual([
+      CTL_EXITS.usage,
+      expect.stringContaining('say what to find'),
+    ]);
+    service.pageUnits = 1;
+    const more = await service.run('translations', 'search', 'text', '--limit', '2');
+    expect(more.err).toContain('2 units; --limit shows more');
+    // The pages of a list are of one release.
+    let pages = 0;
+    service.onRead = () => {
+      pages += 1;
+      if (pages !== 2) return;
+      service.releaseId = 'r2';
+      service.units.splice(1);
+    };
+    const bogus = await service.run('translations', 'search', '--state', 'draft,bogus');
+    expect(bogus).toMatchObject({ code: 2, out: '' });
+    expect(bogus.err).toContain('--state draft,bogus: must be one or more of untranslated, draft,');
+    const other = await service.run('translations', 'search', '--state', 'translated');
+    expect([other.err, pages]).toEqual([expect.stringContaining('1 unit\n'), 3]);
+  });
+
+  it('get a translation, unless someone has stored another one meanwhile', async () => {
+    const { service } = translated();
+    const own = fakeTranslations(service.units);
+    const { id, revision } = own.units[0]!;
+    const tried = await own.run('translations', 'set', 'new text', '--unit', id, '--dry-run');
+    expect([tried.code, own.units[0]!.target]).toEqual([CTL_EXITS.ok, 'text']);
+    const { code, out } = await own.run(
+      'translations',
+      'set',
+      'new text',
+      '--unit',
+      id,
+      '--reason',
+      'better',
+    );
+    expect([code, out]).toEqual([CTL_EXITS.ok, expect.stringContaining('new text')]);
+    expect(own.updates.at(-1)).toMatchObject({
+      args: [`expect=${id}:${revision}`],
+      reason: 'better',
+      translation_results: [{ unit_id: id, translated_text: 'new text' }],
+    });
+    const unknown = await own.run('translations', 'set', 'x', '--unit', 'tu1_unknown');
+    expect([unknown.code, unknown.err]).toEqual([CTL_EXITS.failed, expect.stringContaining('no text unit')]);
+    const empty = await own.run('translations', 'set', '', '--unit', id);
+    expect([empty.code, empty.err]).toEqual([CTL_EXITS.usage, expect.stringContaining('is empty')]);
+    const unnamed = await own.run('translations', 'set', 'x');
+    expect([unnamed.code, unnamed.err]).toEqual([CTL_EXITS.usage, 'name the text unit: --unit ID']);
+  });
+
+  it('are accepted as they are now', async () => {
+    const world = translated();
+    const { id, revision, source, destination } = world.service.units[0]!;
+    const { code, out } = await accept(world, ...RIN, '--unit', id);
+    expect([code, out]).toEqual([CTL_EXITS.ok, `${id} is accepted\n`]);
+    expect(world.reviews).toEqual([
+      {
+        task_id: fakeTaskId(destination),
+        status: 'proofread',
+        reviewer: 'Rin',
+        translation_results: [{ unit_id: id, source_text: source, translated_text: 'text' }],
+        args: [`expect=${id}:${revision}`],
+      },
+    ]);
+    expect((await accept(world, ...RIN, '--unit', id, '--task', 'tt_1')).code).toBe(CTL_EXITS.usage);
+    world.service.units[0]!.target = null;
+    expect((await accept(world, ...RIN, '--unit', id)).err).toContain('has no translation');
+  });
+});
+
 describe('slipway ctl translations accept', () => {
   it('accepts every translated task, and writes a report', async () => {
     const world = translated();
@@ -117,6 +209,36 @@ describe('slipway ctl translations accept', () => {
         '',
       ],
     ]);
+  });
+
+  it('sends a task again whose units got the target of an equal one meanwhile', async () => {
+    let refusals = 2;
+    const world = translated(({ task_id: id }) => {
+      if (id === fakeTaskId('b.json') && refusals-- > 0) refuse('revision_changed');
+    });
+    const { code, out } = await accept(world, ...RIN, '--yes');
+    expect([code, out.split('\n').at(-2)]).toEqual([CTL_EXITS.ok, '3 tasks accepted']);
+    expect(world.reviews).toHaveLength(5);
+  });
+
+  it('sends a unit again that the daemon has copied, and not when somebody has decided about it', async () => {
+    for (const [target, propagatedFrom, expected] of [
+      ['text', 'tu1_other', CTL_EXITS.ok],
+      ['other', 'tu1_other', CTL_EXITS.failed],
+      // A return keeps the text.
+      ['text', null, CTL_EXITS.failed],
+    ] as const) {
+      const world = translated(({ args }) => {
+        const [unit] = world.service.units;
+        if (unit === undefined || args?.[0]?.endsWith(':9') === true) return;
+        Object.assign(unit, { revision: 9, target, propagatedFrom });
+        refuse('revision_changed');
+      });
+      const { id } = world.service.units[0]!;
+      const { code, err } = await accept(world, ...RIN, '--unit', id);
+      expect(code).toBe(expected);
+      expect(err.includes('somebody has changed')).toBe(expected === CTL_EXITS.failed);
+    }
   });
 
   it('ends when the service cannot be used, and says what was not sent', async () => {

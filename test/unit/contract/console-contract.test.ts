@@ -7,8 +7,9 @@ import { DAEMON_PROBLEMS } from '../../../src/contract/problems/daemon-problems.
 import { PROBLEMS } from '../../../src/contract/problems/problems.ts';
 import { REPORTS } from '../../../src/contract/reports/reports.ts';
 import { FIX_AND_REPAIR } from '../../../src/domain/service-state/damaged-finding.ts';
+import { wholeContract } from '../../../src/console/api/whole-contract.ts';
 import { REMEDIES } from '../../../src/domain/service-state/service-reasons.ts';
-import { outlineOf, renderConsoleContract } from '../../../scripts/console/console-contract.ts';
+import { formsOf, outlineOf, renderConsoleContract } from '../../../scripts/console/console-contract.ts';
 
 const CONTRACT = renderConsoleContract();
 
@@ -36,6 +37,20 @@ describe("the console's copy of the contract", () => {
     );
     expect(outline.vocabulary).toEqual(CONTRACT.vocabulary);
     expect(JSON.stringify(outline)).not.toMatch(/"(?:schema|pairs|problems)":/);
+  });
+
+  it('is whole again from its outline and its forms, without what only one of them has', () => {
+    const [outline, forms] = [outlineOf(CONTRACT), formsOf(CONTRACT)];
+    expect(wholeContract(outline, forms)).toEqual(CONTRACT);
+    const { sync: _sync, ...actions } = forms.actions;
+    const { 'task.list': _list, ...reports } = forms.reports;
+    const other = { ...forms, actions, reports, jobs: { ...forms.jobs, newer: { schema: _sync!.schema } } };
+    const whole = wholeContract(outline, other);
+    expect(Object.keys(whole.actions)).toEqual(
+      Object.keys(outline.actions).filter((name) => name !== 'sync'),
+    );
+    expect(whole.reports.some(({ report }) => report === 'task.list')).toBe(false);
+    expect(whole.jobs).toEqual(CONTRACT.jobs);
   });
 
   it('has every report, with its path and its parameters', () => {

@@ -39,13 +39,18 @@ const SPECIFIED: ReadonlyArray<readonly [string, string, string, string]> = [
   ['get', '/admin/tasks/status', 'task_id', '200 400 401 503'],
   ['get', '/admin/tasks/logs', 'task_id', '200 400 401 503'],
   ['get', '/admin/parse/status', '', '200 401 503'],
-  ['get', '/admin/parse/text-units', UNIT_FILTERS, '200 400 401 503'],
+  [
+    'get',
+    '/admin/parse/text-units',
+    `${UNIT_FILTERS} text text_in unit_state speaker author unit_id same`,
+    '200 400 401 503',
+  ],
   ['get', '/admin/parse/errors', UNIT_FILTERS, '200 400 401 503'],
   ['get', '/admin/schedules', 'id group enabled', '200 401 503'],
   [
     'get',
     '/admin/translation/tasks',
-    `${PAGE} task_id release_id destination archive_entry status unit_state worker_status parse_status format has_reason has_failure_reason`,
+    `${PAGE} task_id release_id destination archive_entry status unit_state worker_status parse_status format has_reason has_failure_reason term_source term_target term_kept undo_run undo_author undo_since`,
     '200 400 401 503',
   ],
   ['get', '/admin/translation/handoff', '', '200 401 503'],
@@ -283,6 +288,21 @@ describe('the query of an operation', () => {
       expect(rejects(OPERATIONS.listReleases, 'channel=beta')).toEqual(['channel']);
       expect(rejects(OPERATIONS.queryGlossary, 'review_status=ok')).toEqual(['review_status']);
       expect(rejects(OPERATIONS.listSchedules, 'group=other')).toEqual(['group']);
+    });
+
+    it('refuses states that no unit has', () => {
+      for (const operation of [OPERATIONS.listTextUnits, OPERATIONS.listTranslationTasks]) {
+        expect(rejects(operation, 'unit_state=stale,draft')).toEqual([]);
+        expect(rejects(operation, 'unit_state=bogus')).toEqual(['unit_state']);
+        expect(rejects(operation, 'unit_state=draft,')).toEqual(['unit_state']);
+      }
+    });
+
+    it('refuses filters that a search for what is inconsistent would ignore', () => {
+      const narrowed = 'same=source&path_pattern=a*&destination=b&limit=5&offset=1';
+      expect(rejects(OPERATIONS.listTextUnits, narrowed)).toEqual([]);
+      const query = 'same=target&text=a&unit_state=draft&format=json';
+      expect(rejects(OPERATIONS.listTextUnits, query)).toEqual(['format', 'text', 'unit_state']);
     });
   });
 

@@ -3,13 +3,13 @@ import { partial } from '../../support/partial.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { backupFinding, type BackupFacts } from '../../../src/daemon/backup/backup-check.ts';
 import { backupTaskError } from '../../../src/daemon/backup/backup-error.ts';
-import type { StoredBackup } from '../../../src/daemon/backup/backup-list.ts';
+import { newestComplete, type StoredBackup } from '../../../src/daemon/backup/backup-list.ts';
 import { readManifest } from '../../../src/daemon/backup/backup-manifest.ts';
 import { createStore } from '../../../src/daemon/backup/copy-worker.ts';
 import { BACKUP_FAILPOINTS, oldBackups } from '../../../src/daemon/backup/write-backup.ts';
@@ -38,10 +38,10 @@ describe('the writer of backups', () => {
       const world = await backupWorld(500);
       const open = new DatabaseSync(world.path('memory'));
       open.exec(`INSERT INTO work (text) VALUES ('only in the log')`);
-      const { name, copies, missing, failed } = await world.backUp();
+      const { name, copies, neverUsed, failed } = await world.backUp();
       open.close();
       const folder = join(world.folder, name ?? '');
-      expect([missing, failed]).toEqual([[], []]);
+      expect([neverUsed, failed]).toEqual([[], []]);
       expect(copies.map((copy) => copy.name)).toEqual(NAMES);
       expect(NAMES.map((each) => countRows(join(folder, `${each}.db`)))).toEqual([501, 500, 500]);
       expect(await isWhole(folder)).toBe(true);
@@ -74,7 +74,7 @@ describe('the writer of backups', () => {
       expect(countRows(path)).toBe(20_000 + steps);
     });
 
-    it('names missing and damaged databases, copies the rest, and keeps all good copies of the damaged one', async () => {
+    it('names unused and damaged databases, copies the rest, and keeps all good copies of the damaged one', async () => {
       const world = await backupWorld();
       await world.backUp({ keep: 1 });
       const good = await world.backUp({ keep: 1 });
@@ -83,7 +83,7 @@ describe('the writer of backups', () => {
       const bad = await world.backUp({ keep: 1 });
       const worse = await world.backUp({ keep: 1 });
       expect(worse).toMatchObject({
-        missing: ['translation'],
+        neverUsed: ['translation'],
         failed: [{ name: 'glossary' }],
         removed: [bad.name],
       });
@@ -91,6 +91,17 @@ describe('the writer of backups', () => {
       expect(worse.copies.map((copy) => copy.name)).toEqual(['memory']);
       expect(await world.names()).toEqual([good.name, worse.name]);
       expect(await isWhole(join(world.folder, good.name ?? ''))).toBe(true);
+    });
+
+    it('is not complete when a database is gone that was there before', async () => {
+      const world = await backupWorld(1);
+      await rm(world.path('memory'));
+      await writeFile(join(world.data, '.memory.db.created'), '');
+      expect(await world.backUp()).toMatchObject({
+        neverUsed: [],
+        failed: [{ name: 'memory', reason: `${world.path('memory')} was there before and is missing now` }],
+      });
+      expect(await newestComplete(world.folder)).toBeNull();
     });
 
     it.each([
@@ -112,7 +123,7 @@ describe('the writer of backups', () => {
       expect(await world.names()).toEqual([]);
       for (const name of NAMES) await rm(world.path(name));
       const folder = join(world.data, 'never');
-      expect(await world.backUp({ folder })).toMatchObject({ name: null, missing: NAMES });
+      expect(await world.backUp({ folder })).toMatchObject({ name: null, neverUsed: NAMES });
       await expect(stat(folder)).rejects.toThrow('ENOENT');
     });
 
@@ -303,6 +314,32 @@ describe('slipway restore', () => {
     damagePages(path('memory'));
     expect((await restore(options)).out).toContain('memory: restored');
     expect(NAMES.map((name) => countRows(path(name)))).toEqual([200, 207, 200]);
+  });
+
+  it('says which databases nobody had used yet when the backup was made, and leaves what they hold now', async () => {
+    const world = await backupWorld(200);
+    for (const name of ['memory', 'glossary']) await rm(world.path(name));
+    const from = join(world.folder, (await world.backUp()).name ?? '');
+    expect(await newestComplete(world.folder)).toMatchObject({ name: basename(from) });
+    addRows(world.path('memory'), 7);
+    damagePages(world.path('translation'));
+    const options = ['--from', from, '--data', world.data];
+    const { code, out } = await restore(options);
+    expect([code, out.replace(/, .*/, '')]).toEqual([
+      0,
+      [
+        'translation: restored',
+        'memory: nobody had used it yet when the backup was made; nothing to restore',
+        'glossary: nobody had used it yet when the backup was made; nothing to restore',
+        '',
+      ].join('\n'),
+    ]);
+    expect(['memory', 'translation'].map((name) => countRows(world.path(name)))).toEqual([7, 200]);
+    await expect(stat(world.path('glossary'))).rejects.toThrow('ENOENT');
+    expect(await restore([...options, '--database', 'glossary'])).toMatchObject({
+      code: 1,
+      err: `slipway restore: ${from} has no copy of glossary; when it was made, nobody had used glossary yet; it has: translation\n`,
+    });
   });
 
   it('refuses while a daemon holds the data folder', async () => {

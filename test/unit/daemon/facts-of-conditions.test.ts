@@ -122,6 +122,16 @@ describe('the facts of conditions', () => {
       expect(told.filter((one) => one.startsWith('volume_'))).toEqual(expected);
     });
 
+    it('is not told after a pause of the daemon, before the next renewal', () => {
+      const told = (state: string): readonly string[] => {
+        const lease = { status: () => ({ state, message: 'm', replacedBy: null }) };
+        const sources = { ...sourcesOf(null, null, 'running'), lease };
+        return conditionsOf(collectFacts(sources as unknown as FactSources)).map(({ code }) => code);
+      };
+      expect(told('expired')).not.toContain('volume_unwritable');
+      expect(told('unconfirmed')).toContain('volume_unwritable');
+    });
+
     it('says what is there instead of the store', () => {
       const status = {
         state: 'unconfirmed',

@@ -31,6 +31,13 @@ describe('the diagnosis of a translation', () => {
       expect(diagnostics.map(({ code }) => code)).toEqual(['deprecated_term_matched']);
     });
 
+    it('do not come from a draft without a translation, not even over an approved term inside of it', () => {
+      const waiting = testTerm('先生たち', '', { reviewStatus: 'draft' });
+      const { constraints, diagnostics } = diagnoseWith([teacher, waiting], '先生たち', '老师们');
+      expect(constraints.map(({ term }) => term.termId)).toEqual(['先生']);
+      expect(diagnostics).toEqual([]);
+    });
+
     it('do not forbid a wording that an approved term at the same place allows', () => {
       const old = testTerm('先生', '師父', { termId: 'old', reviewStatus: 'deprecated' });
       const now = testTerm('先生', '老师', { allowedTranslations: ['師父'] });

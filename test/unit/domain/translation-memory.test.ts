@@ -391,6 +391,7 @@ describe('the status of a record', () => {
       superseded: null,
       force: false,
       hasReason: false,
+      isRewritten: false,
     };
     const judged = judgeConfirmation({ ...base, ...facts });
     return judged.ok ? judged.value : judged.error.code;
@@ -429,6 +430,9 @@ describe('the status of a record', () => {
       expect(confirm({ record: record('a', state), force: true, hasReason: true })).toMatchObject({
         changes: true,
       });
+      const rewritten = { record: record('a', state), isRewritten: true };
+      expect(confirm(rewritten)).toMatchObject({ changes: true });
+      expect(confirm({ ...rewritten, rivals: [record('b')] })).toBe('trusted_conflict');
     });
   });
 
@@ -439,7 +443,14 @@ describe('the status of a record', () => {
       ['trusted', { ok: false, error: { code: 'invalid_transition' } }],
       ['superseded', { ok: false, error: { code: 'invalid_transition' } }],
     ] as const)('of a %s record', (state, expected) => {
-      expect(judgeRejection(record('a', state))).toMatchObject(expected);
+      expect(judgeRejection(record('a', state), false)).toMatchObject(expected);
+    });
+
+    it('of a trusted record needs a reviewer who names it', () => {
+      expect(judgeRejection(record('a', 'trusted'), true)).toEqual({ ok: true, value: true });
+      expect(judgeRejection(record('a', 'superseded'), true)).toMatchObject({
+        error: { message: 'a is superseded already, so it is not reused' },
+      });
     });
   });
 

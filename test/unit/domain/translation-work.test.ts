@@ -23,6 +23,7 @@ import {
   noOutcomes,
   publishOutcome,
 } from '../../../src/domain/translation/publish-outcome.ts';
+import { guessTextKind, type TextKind } from '../../../src/domain/translation/kind-of-text.ts';
 import { fieldClass, repetitionKey } from '../../../src/domain/translation/repetition.ts';
 import { requalify } from '../../../src/domain/translation/requalify.ts';
 import {
@@ -398,6 +399,36 @@ describe('the status of a task', () => {
     expect(
       all.filter((status) => ['blocked', 'proofread', 'published', 'superseded'].includes(status)),
     ).toEqual([]);
+  });
+});
+
+describe('the kind of a text', () => {
+  const place = {
+    destination: 'Tables/Data.json',
+    archiveEntry: null,
+    fieldPath: 'rows[3].Text',
+    speaker: null,
+  };
+
+  type Changed = { readonly [Name in keyof typeof place]?: string };
+
+  it.each<[string, Changed, TextKind | null]>([
+    ['nothing tells', {}, null],
+    ['someone speaks it', { speaker: 'Nell' }, 'dialogue'],
+    ['its file has scenes', { destination: 'Scenario/Main/001.json' }, 'dialogue'],
+    ['its field is a button', { fieldPath: 'ui.okButton' }, 'button'],
+    [
+      'its field is a name, whatever its file has',
+      { destination: 'Items.csv', fieldPath: 'name_jp' },
+      'name',
+    ],
+    ['its file has items', { destination: 'Tables/ItemExcel.zip' }, 'item description'],
+    ['its field describes', { fieldPath: 'Rows[1].DescriptionJp', speaker: 'Nell' }, 'item description'],
+    ['its field is a message', { fieldPath: 'errors[0].message' }, 'system message'],
+    ['someone speaks the message', { fieldPath: 'message', speaker: 'Nell' }, 'dialogue'],
+    ['a word is only in another one', { destination: 'Stories/Tablet.json' }, null],
+  ])('is known when %s', (_what, more, kind) => {
+    expect(guessTextKind({ ...place, ...more })).toBe(kind);
   });
 });
 

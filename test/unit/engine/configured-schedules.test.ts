@@ -263,7 +263,7 @@ describe('the arguments of a schedule', () => {
       expect.objectContaining({
         code: 'invalid_request',
         message:
-          'resume undoes a decision of a person, so a schedule cannot set it; run localized-publish with it by hand',
+          'resume is for a person who decides, so a schedule cannot set it; run localized-publish with it by hand',
         options: { errors: [expect.objectContaining({ pointer: '/args/2' })] },
       }),
     );

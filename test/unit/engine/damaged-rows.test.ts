@@ -11,17 +11,17 @@ import type { TableRules } from '../../../src/engine/database/column-rules.ts';
 import { DamagedRowError } from '../../../src/engine/database/database-error.ts';
 import { openDatabase } from '../../../src/engine/database/database.ts';
 import { openMainDatabase, type MainDatabase } from '../../../src/engine/database/main-database.ts';
-import { MAIN_RULES } from '../../../src/engine/database/main-schema.ts';
+import { MAIN_TABLES } from '../../../src/engine/database/main-tables.ts';
 import type { Database } from '../../../src/engine/database/sqlite-database.ts';
 import { isDatabaseDamage } from '../../../src/engine/database/storage-failure.ts';
 import {
   openMainGlossary,
-  GLOSSARY_RULES,
+  GLOSSARY_TABLES,
 } from '../../../src/localization/glossary/store/glossary-database.ts';
 import { givenTermId } from '../../../src/localization/glossary/term-fields.ts';
-import { openMainMemory, MEMORY_RULES } from '../../../src/localization/memory/store/memory-database.ts';
-import { openIndexDatabase, INDEX_RULES } from '../../../src/localization/parse/index/index-database.ts';
-import { TRANSLATION_RULES } from '../../../src/localization/translation/work/store/translation-rules.ts';
+import { openMainMemory, MEMORY_TABLES } from '../../../src/localization/memory/store/memory-database.ts';
+import { openIndexDatabase, INDEX_TABLES } from '../../../src/localization/parse/index/index-database.ts';
+import { TRANSLATION_TABLES } from '../../../src/localization/translation/work/store/translation-tables.ts';
 import { openWorkDatabase } from '../../../src/localization/translation/work/store/work-database.ts';
 import { parseEntryDestination, parseEntrySize } from '../../../src/upstream/entry-rules.ts';
 import { parseReleaseId } from '../../../src/domain/release/release-id.ts';
@@ -236,15 +236,15 @@ interface CheckedDatabase {
 }
 
 const DATABASES: readonly CheckedDatabase[] = [
-  { name: 'main.db', rules: MAIN_RULES, open: openDatabase },
+  { name: 'main.db', rules: MAIN_TABLES, open: openDatabase },
   {
     name: 'the parse index',
-    rules: INDEX_RULES,
+    rules: INDEX_TABLES,
     open: (path) => openIndexDatabase(path, new Date(0)).database,
   },
-  { name: 'translation.db', rules: TRANSLATION_RULES, open: openWorkDatabase },
-  { name: 'memory.db', rules: MEMORY_RULES, open: openMainMemory },
-  { name: 'glossary.db', rules: GLOSSARY_RULES, open: openMainGlossary },
+  { name: 'translation.db', rules: TRANSLATION_TABLES, open: openWorkDatabase },
+  { name: 'memory.db', rules: MEMORY_TABLES, open: openMainMemory },
+  { name: 'glossary.db', rules: GLOSSARY_TABLES, open: openMainGlossary },
 ];
 
 describe('damaged values', () => {
@@ -295,44 +295,50 @@ const VERSION = Number.MAX_SAFE_INTEGER;
 
 /** Values that a writer accepts, and the columns that it writes them to. */
 const CASES = [
-  ['the id of a term', TERM_ID, (text) => givenTermId(text) === text, GLOSSARY_RULES, ['term', 'term_id']],
+  ['the id of a term', TERM_ID, (text) => givenTermId(text) === text, GLOSSARY_TABLES, ['term', 'term_id']],
   [
     'the id of a reviewed term',
     TERM_ID,
     (text) => givenTermId(text) === text,
-    GLOSSARY_RULES,
+    GLOSSARY_TABLES,
     ['review', 'term_id'],
   ],
-  ['a language of a term', LANGUAGE, isLanguageTag, GLOSSARY_RULES, ['term', 'source_language']],
-  ['a language of the memory', LANGUAGE, isLanguageTag, MEMORY_RULES, ['pair', 'target_language']],
-  ['the language of a target', LANGUAGE, isLanguageTag, TRANSLATION_RULES, ['target', 'target_language']],
-  ['a destination upstream', DESTINATION, isDestination, MAIN_RULES, ['catalog_entry', 'destination']],
-  ['a destination in the index', DESTINATION, isDestination, INDEX_RULES, ['container', 'destination']],
-  ['the glob that names a content', GLOB, isGlob, INDEX_RULES, ['content', 'destination_key']],
-  ['the glob that names a container', GLOB, isGlob, INDEX_RULES, ['container', 'destination_key']],
-  ['a release id', RELEASE_ID, (text) => parseReleaseId(text).ok, MAIN_RULES, ['release', 'release_id']],
+  ['a language of a term', LANGUAGE, isLanguageTag, GLOSSARY_TABLES, ['term', 'source_language']],
+  ['a language of the memory', LANGUAGE, isLanguageTag, MEMORY_TABLES, ['pair', 'target_language']],
+  ['the language of a target', LANGUAGE, isLanguageTag, TRANSLATION_TABLES, ['target', 'target_language']],
+  ['a destination upstream', DESTINATION, isDestination, MAIN_TABLES, ['catalog_entry', 'destination']],
+  ['a destination in the index', DESTINATION, isDestination, INDEX_TABLES, ['container', 'destination']],
+  ['the glob that names a content', GLOB, isGlob, INDEX_TABLES, ['content', 'destination_key']],
+  ['the glob that names a container', GLOB, isGlob, INDEX_TABLES, ['container', 'destination_key']],
+  ['a release id', RELEASE_ID, (text) => parseReleaseId(text).ok, MAIN_TABLES, ['release', 'release_id']],
   [
     'a size upstream',
     VERSION,
     (size) => parseEntrySize(size, '') === size,
-    MAIN_RULES,
+    MAIN_TABLES,
     ['catalog_entry', 'stated_size'],
   ],
-  ['a media type', MEDIA_TYPE, isMediaType, MAIN_RULES, ['catalog_entry', 'media_type']],
+  ['a media type', MEDIA_TYPE, isMediaType, MAIN_TABLES, ['catalog_entry', 'media_type']],
   [
     'the id of the own store',
     STORE_ID,
     (text) => parseStoreFormat(renderStoreFormat(text)).ok,
-    MAIN_RULES,
+    MAIN_TABLES,
     ['attestation_state', 'store_id'],
   ],
-  ['the id of the origin', WIDE.repeat(20), isOf('store_id'), MAIN_RULES, ['origin_attestation', 'store_id']],
-  ['the version of the origin', VERSION, isOf('version'), MAIN_RULES, ['origin_attestation', 'version']],
+  [
+    'the id of the origin',
+    WIDE.repeat(20),
+    isOf('store_id'),
+    MAIN_TABLES,
+    ['origin_attestation', 'store_id'],
+  ],
+  ['the version of the origin', VERSION, isOf('version'), MAIN_TABLES, ['origin_attestation', 'version']],
 ] as const satisfies readonly (readonly [
   string,
   string | number,
   (value: never) => boolean,
-  typeof MAIN_RULES,
+  TableRules,
   readonly [table: string, column: string],
 ])[];
 
@@ -351,7 +357,8 @@ function isOf(field: 'store_id' | 'version'): (value: unknown) => boolean {
 describe('the widest values of a column', () => {
   it.each(CASES)(
     'a rule accepts what its writer accepts: %s',
-    (_what, value, accepts, rules, [table, column]) => {
+    (_what, value, accepts, tables, [table, column]) => {
+      const rules: TableRules = tables;
       expect((accepts as (value: unknown) => boolean)(value)).toBe(true);
       expect(rules[table]?.[column]?.accepts(value)).toBe(true);
     },

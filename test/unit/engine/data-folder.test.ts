@@ -24,10 +24,12 @@ import {
   waitForDataLock,
 } from '../../../src/engine/database/data-lock.ts';
 import { DatabaseDamagedError, DatabaseError } from '../../../src/engine/database/database-error.ts';
+import { withoutThreadWhileEmpty } from '../../../src/engine/database/empty-store.ts';
 import { createWorkFile } from '../../../src/engine/database/work-file.ts';
 import { copyForImport } from '../../../src/engine/exchange/import-copy.ts';
 import { createSilentLogger } from '../../../src/platform/logging/logging.ts';
 import { systemClock } from '../../../src/platform/process/clock.ts';
+import { threadInProcess } from '../../../src/platform/threads/thread.ts';
 import { LeaseFiles, type LeaseHolder } from '../../../src/snapshot/volume/lease-files.ts';
 import { StoreRoot } from '../../../src/snapshot/volume/store-root.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -256,6 +258,31 @@ describe('a file of human work', () => {
     const folder = dirname(path);
     for (const name of await readdir(folder)) if (name.startsWith('work.db')) await rm(join(folder, name));
     expect(use).toThrow(`delete ${join(folder, '.work.db.created')} to begin with an empty one`);
+  });
+});
+
+describe('a store without its thread', () => {
+  async function counted() {
+    const path = join(await temporaryDirectory(), 'work.db');
+    const store = { count: (_of: string) => 1, add: (_of: string) => 2 };
+    const { calls } = threadInProcess(store);
+    return { path, caller: withoutThreadWhileEmpty<typeof store>(calls, path, { count: () => 0 }) };
+  }
+
+  it('answers as an empty one until its file is there, and then never again', async () => {
+    const { path, caller } = await counted();
+    expect([await caller.count('x'), await caller.add('x'), await caller.count('x')]).toEqual([0, 2, 0]);
+    await writeFile(path, '');
+    expect(await caller.count('x')).toBe(1);
+    await rm(path);
+    expect(await caller.count('x')).toBe(1);
+  });
+
+  it.each(['work.db', '.work.db.created'])('leaves the answer to it when %s cannot be read', async (name) => {
+    const { path, caller } = await counted();
+    const link = join(dirname(path), name);
+    await symlink(link, link);
+    expect(await caller.count('x')).toBe(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFile, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -408,6 +408,13 @@ describe('a database', () => {
     await writeFile(path, bytes);
     const finding = await database.checkStructure().catch((error: unknown) => (error as Error).message);
     expect(finding).toMatch(/malformed|page|tree/iu);
+  });
+
+  it('is not called sound when its file is gone while it is open', async () => {
+    const path = await file();
+    const database = open(path);
+    await rm(path);
+    await expect(database.checkStructure()).rejects.toThrow('unable to open database file');
   });
 
   it('reports a folder that does not exist', async () => {

@@ -230,7 +230,7 @@ describe('a problem', () => {
       'of the reason %s links to its runbook, which exists',
       (reason) => {
         const link = bodyOf(new ServiceError('not_distributable', 'Later.', { reason }))['documentation'];
-        expect(link).toBe(`https://slipway.dev/runbooks/${reason}.md`);
+        expect(link).toBe(`/admin/dashboard/runbooks/${reason}`);
         expect(existsSync(join(RUNBOOKS, `${reason}.md`))).toBe(true);
       },
     );

@@ -4,7 +4,9 @@ import { cutLine } from '../../../src/platform/terminal/columns.ts';
 import { helpColumns, wrapText } from '../../../src/platform/terminal/help-columns.ts';
 import { parseOptions } from '../../../src/platform/terminal/parse-options.ts';
 import { textBytes } from '../../../src/domain/text-bytes.ts';
+import { displayWidth } from '../../../src/domain/text/checks/display-width.ts';
 import {
+  excerptAround,
   printable,
   textDuration,
   textExcerpt,
@@ -32,6 +34,21 @@ describe('the width of a terminal', () => {
     ['colours of a line that is cut', `${RED}abcd${END}`, 3, `${RED}ab…\u001b[0m`],
   ])('%s', (_what, line, columns, expected) => {
     expect(cutLine(line, columns)).toBe(expected);
+  });
+});
+
+describe('an excerpt around a word', () => {
+  it.each([
+    ['a text that fits', 'the gate', 'gate', 20, 'the gate'],
+    ['a word at the beginning', 'gate and more', 'gate', 8, 'gate an…'],
+    ['a word in the middle', '0123456789 gate 0123456789', 'gate', 12, '…89 gate 01…'],
+    ['a word at the end', '0123456789 gate', 'gate', 8, '…89 gate'],
+    ['wide characters', '今日はとても暑いアビドスへようこそ', 'アビドス', 16, '…いアビドスへよ…'],
+    ['a word that is wider than the columns', '01 abcdefgh', 'abcdefgh', 4, '…ab…'],
+    ['a text without the word', '0123456789', 'gate', 4, '012…'],
+  ])('%s', (_what, text, word, columns, expected) => {
+    expect(excerptAround(text, word, columns)).toBe(expected);
+    expect(displayWidth(expected)).toBeLessThanOrEqual(columns);
   });
 });
 

@@ -1,7 +1,7 @@
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -254,7 +254,44 @@ interface Piece {
   readonly pid: number;
 }
 
+/** A process that says in a file that it is ready, and whose jobs give its process id. */
+const READY = `
+import { writeFileSync } from 'node:fs';
+process.on('message', (request) => {
+  if (request.kind === 'setup') writeFileSync(request.setup, String(process.pid));
+  else process.send({ kind: 'done', result: process.pid });
+});
+process.on('disconnect', () => process.exit(0));
+`;
+
+const BOUNDS = {
+  memoryBytes: 256 * 1024 * 1024,
+  timeoutMs: 60_000,
+  clock: systemClock,
+  names: { work: 'work', timeoutSetting: 't', memorySetting: 'm' },
+} as const;
+
 describe('an isolated worker', () => {
+  it('that is prepared has its process before the first job', async () => {
+    const scratchDirectory = await temporaryDirectory();
+    const [program, ready] = [join(scratchDirectory, 'program.mjs'), join(scratchDirectory, 'ready')];
+    await writeFile(program, READY);
+    const worker = createIsolatedWorker<string, null, never, number>({
+      program: pathToFileURL(program),
+      setup: ready,
+      scratchDirectory,
+      ...BOUNDS,
+    });
+    onTestFinished(() => {
+      worker.close();
+    });
+    worker.prepare();
+    worker.prepare();
+    const pid = await until(async () => Number(await readFile(ready, 'utf8').catch(() => '')) || null);
+    const job = worker.run(null, () => undefined, new AbortController().signal);
+    expect(await job).toEqual({ kind: 'done', result: pid });
+  });
+
   it('hands over a piece once that its owner is still storing when the process ends', async () => {
     const scratchDirectory = await temporaryDirectory();
     const program = join(scratchDirectory, 'program.mjs');
@@ -263,10 +300,7 @@ describe('an isolated worker', () => {
       program: pathToFileURL(program),
       setup: null,
       scratchDirectory,
-      memoryBytes: 256 * 1024 * 1024,
-      timeoutMs: 60_000,
-      clock: systemClock,
-      names: { work: 'work', timeoutSetting: 't', memorySetting: 'm' },
+      ...BOUNDS,
     });
     onTestFinished(() => {
       worker.close();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
 import { systemClock } from '../../../src/platform/process/clock.ts';
-import { forEachConcurrently } from '../../../src/platform/process/concurrently.ts';
+import { both, forEachConcurrently } from '../../../src/platform/process/concurrently.ts';
 import { createLoop, type Loop } from '../../../src/platform/process/loop.ts';
 import { pause } from '../../../src/platform/process/pause.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -267,5 +267,35 @@ describe('work on many items', () => {
     });
     await expect(work).rejects.toThrow('broken off');
     expect(ended).toBe(true);
+  });
+});
+
+describe('two operations', () => {
+  const [one, other] = [new Error('one'), new Error('other')];
+
+  test.each([
+    ['the first fails', one, null, one, []],
+    ['the second fails', null, other, other, []],
+    ['both fail', one, other, one, [other]],
+  ] as const)('%s: every failure is reported, after both have ended', async (...row) => {
+    const [, failure, otherFailure, thrown, told] = row;
+    const others: unknown[] = [];
+    let ended = 0;
+    const run = async (turns: number, error: Error | null): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      ended += 1;
+      if (error !== null) throw error;
+    };
+    for (const [turns, otherTurns] of [
+      [0, 3],
+      [3, 0],
+    ] as const) {
+      ended = 0;
+      others.length = 0;
+      const work = both(run(turns, failure), run(otherTurns, otherFailure), (error) => others.push(error));
+      await expect(work).rejects.toBe(thrown);
+      expect(ended).toBe(2);
+      expect(others).toEqual(told);
+    }
   });
 });

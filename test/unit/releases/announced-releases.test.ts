@@ -71,6 +71,35 @@ describe('an announced release', () => {
     expect(world.upstream.opened).toHaveLength(opened);
   });
 
+  test('is the current one for a sync in which its time comes while the catalog is read', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    world.upstream.whileRead = async () => {
+      await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+      await untilCurrent(world, '2.0');
+    };
+    expect((await world.act('sync')).result).toMatchObject({ unchanged: true, release_id: '2.0' });
+    expect(currentId(world)).toBe('2.0');
+  });
+
+  test('is not taken for checked when its time comes while the catalog of another one is read', async () => {
+    const world = await announcing();
+    await world.act('sync');
+    world.upstream.releaseId = '3.0';
+    world.upstream.files = new Map([
+      ['a', 'two'],
+      ['b', 'three'],
+    ]);
+    world.upstream.opened.length = 0;
+    world.upstream.whileRead = async () => {
+      await world.clock.advance(ANNOUNCE_SECONDS * 1000);
+      await untilCurrent(world, '2.0');
+      await world.damage('two', null);
+    };
+    expect((await world.act('sync')).result).toMatchObject({ release_id: '3.0', previous_release_id: '2.0' });
+    expect(world.upstream.opened.toSorted()).toEqual(['a', 'b']);
+  });
+
   test('is taken back when upstream goes back, and replaced by a newer one', async () => {
     const world = await announcing();
     await world.act('sync');

@@ -19,6 +19,7 @@ import { askDifference } from '../../../src/releases/mirror/copy-difference.ts';
 import { fingerprintOf, type MirrorParts } from '../../../src/releases/mirror/mirror-parts.ts';
 import { createCatalogStore } from '../../../src/releases/catalog/catalog-store.ts';
 import { createOriginFollower } from '../../../src/releases/mirror/origin-follower.ts';
+import { mirrorOrigin } from '../../../src/releases/mirror/mirror-task.ts';
 import { readOrigin } from '../../../src/releases/mirror/read-origin.ts';
 import {
   createOriginRepository,
@@ -272,43 +273,78 @@ describe('the report of a copied channel', () => {
 
 const KEY = createKeyPair();
 
+/** What reads an origin, and the origin. Its attestation has expired. */
+async function expiredOrigin(
+  isCarried: boolean,
+): Promise<{ readonly parts: ReleaseParts; readonly attested: AttestedUpstream }> {
+  const database = openDatabase(join(await temporaryDirectory(), 'main.sqlite'));
+  onTestFinished(() => {
+    database.close();
+  });
+  const envelope = signStatement(STATEMENT, [KEY.signing], SAMPLE_MANIFEST_SHA256);
+  return {
+    parts: partial({
+      origins: createOriginRepository(database),
+      probes: partial<ProbeRepository>({ record: () => undefined }),
+      clock: new FakeClock((STATEMENT.expires_at + 3600) * 1000),
+    }),
+    attested: {
+      source: {
+        label: 'bundles',
+        current: async () => await Promise.resolve({ envelope, tag: null, cdnHost: null }),
+        manifest: async () => await Promise.reject(new Error('not asked for')),
+        locatorOf: () => '',
+      },
+      isCarried,
+      channels: ['official'],
+      pollMs: 1000,
+      maxAgeSeconds: 86_400,
+      trustedKeys: async () => await Promise.resolve([KEY.trusted]),
+    },
+  };
+}
+
 /** Looks at an origin whose attestation has expired; gives the version that was accepted. */
 async function look(isCarried: boolean): Promise<number | undefined> {
-  const database = openDatabase(join(await temporaryDirectory(), 'main.sqlite'));
-  const envelope = signStatement(STATEMENT, [KEY.signing], SAMPLE_MANIFEST_SHA256);
-  try {
-    const found = await readOrigin(
-      partial({
-        origins: createOriginRepository(database),
-        probes: partial<ProbeRepository>({ record: () => undefined }),
-        clock: new FakeClock((STATEMENT.expires_at + 3600) * 1000),
-      }),
-      {
-        source: {
-          label: 'bundles',
-          current: async () => await Promise.resolve({ envelope, tag: null, cdnHost: null }),
-          manifest: async () => await Promise.reject(new Error('not asked for')),
-          locatorOf: () => '',
-        },
-        isCarried,
-        channels: ['official'],
-        pollMs: 1000,
-        maxAgeSeconds: 86_400,
-        trustedKeys: async () => await Promise.resolve([KEY.trusted]),
-      },
-      null,
-      new AbortController().signal,
-    );
-    return found?.held.version;
-  } finally {
-    database.close();
-  }
+  const { parts, attested } = await expiredOrigin(isCarried);
+  const found = await readOrigin(parts, attested, null, new AbortController().signal);
+  return found?.held.version;
 }
 
 describe('an attestation that has expired', () => {
   it('is followed when it was carried, and refused otherwise', async () => {
     expect(await look(true)).toBe(STATEMENT.version);
     await expect(look(false)).rejects.toMatchObject({ code: 'origin_expired' });
+  });
+});
+
+describe('a sync of a mirror', () => {
+  it('leaves no check of the current release behind when the next step cannot be read', async () => {
+    const { parts, attested } = await expiredOrigin(true);
+    let checks = 0;
+    const sync = mirrorOrigin(
+      partial<MirrorParts>({
+        ...parts,
+        upstream: partial({ attested }),
+        releases: partial({
+          unfinished: () => [],
+          current: () => CURRENT,
+          pointer: () => {
+            throw new Error('the database cannot be read');
+          },
+        }),
+        catalogs: partial({ unreferenced: () => [] }),
+        check: partial({
+          quick: async () => {
+            checks += 1;
+            return await Promise.reject(new Error('the check goes on'));
+          },
+        }),
+      }),
+      partial({ signal: new AbortController().signal }),
+    );
+    await expect(sync).rejects.toThrow('the database cannot be read');
+    expect(checks).toBe(0);
   });
 });
 

@@ -82,12 +82,81 @@ describe('the entries of a release', () => {
   test('a destination that is listed again counts once, and is refused with other facts, also across batches', () => {
     const store = openStore();
     const revision = begin(store);
-    expect(store.add(revision, [entry('a'), entry('b'), entry('a')])).toBe(2);
-    expect(store.add(revision, [entry('b')])).toBe(0);
+    expect(store.add(revision, [entry('a'), entry('b'), entry('a')], null)).toBe(2);
+    expect(store.add(revision, [entry('b')], null)).toBe(0);
     expect(() => {
-      store.add(revision, [entry('c'), { ...entry('b'), size: 4711 }]);
+      store.add(revision, [entry('c'), { ...entry('b'), size: 4711 }], null);
     }).toThrow(expect.objectContaining({ code: 'destination_duplicate', details: { destination: 'b' } }));
     expect(store.complete(revision, 'f').entry_count).toBe(2);
+  });
+
+  test('an entry that states what one before stated gets its object, and needs no look beside that revision', async () => {
+    const store = openStore();
+    const sha256 = 'c'.repeat(64);
+    const stated = (
+      name: string,
+      digests: UpstreamEntry['digests'],
+      size: number | null = 1,
+    ): UpstreamEntry => ({
+      ...entry(name, size),
+      digests,
+    });
+    const names = [
+      'by-md5',
+      'by-sha256',
+      'md5-of-no-size',
+      'nothing-stated',
+      'other-digest',
+      'other-size',
+      'unknown',
+    ];
+    const before = begin(store);
+    const first = [
+      stated('by-md5', { md5: MD5 }),
+      stated('by-sha256', { sha256 }, null),
+      stated('md5-of-no-size', { md5: MD5 }, null),
+      entry('nothing-stated'),
+      stated('other-digest', { sha256 }),
+      stated('other-size', { sha256 }),
+      stated('unknown', { sha256 }),
+    ];
+    store.add(before, first, null);
+    const objectOf = (at: number): Blake3Hex => String(at).repeat(64) as Blake3Hex;
+    for (const [at, name] of names.slice(0, -1).entries()) store.resolve(before, name, objectOf(at));
+    const after = begin(store);
+    const changed = [
+      ...first.slice(0, 4),
+      stated('other-digest', { sha256: 'd'.repeat(64) }),
+      stated('other-size', { sha256 }, 2),
+      stated('unknown', { sha256 }),
+    ];
+    store.add(after, changed, before);
+    const known = (await collect(store.rows(after, 'all'))).filter(({ blake3 }) => blake3 !== null);
+    expect(known.map(({ destination, blake3 }) => [destination, blake3])).toEqual([
+      ['by-md5', objectOf(0)],
+      ['by-sha256', objectOf(1)],
+    ]);
+    // The object of another revision has to be looked at.
+    store.resolve(after, 'unknown', objectOf(9));
+    const beside = async (other: number | null): Promise<string[]> =>
+      (await collect(store.pagesBeside(after, other))).flat().map(({ destination }) => destination);
+    expect(await beside(before)).toEqual(names.slice(2));
+    expect(await beside(null)).toEqual(names);
+  });
+
+  test('entries are selected a range of the revision at a time, however few there are', async () => {
+    const store = openStore();
+    const names = Array.from({ length: 2500 }, (_, index) => `file-${String(index).padStart(5, '0')}`);
+    const object = 'f'.repeat(64) as Blake3Hex;
+    const [before, after] = [begin(store), begin(store)];
+    const rows = names.map((name) => row(name, { blake3: object }));
+    store.addRows(before, rows);
+    store.addRows(after, [...rows, row('file-last')]);
+    const selected = [[], [], ['file-last']];
+    for (const pages of [store.pagesBeside(after, before), store.pages(after, 'unresolved')]) {
+      const found = (await collect(pages)).map((page) => page.map(({ destination }) => destination));
+      expect(found).toEqual(selected);
+    }
   });
 
   test('entries come in manifest order, over pages, in any script', async () => {
@@ -106,6 +175,7 @@ describe('the entries of a release', () => {
         store.add(
           revision,
           destinations.map((name) => entry(name)),
+          null,
         );
         const read = await collect(store.rows(revision, 'all'));
         expect(read.map((each) => each.destination)).toEqual([...destinations].sort(compareDestinations));
@@ -122,6 +192,7 @@ describe('the entries of a release', () => {
     store.add(
       revision,
       names.map((name) => entry(name, 2)),
+      null,
     );
     expect(store.unresolved(revision)).toEqual({ entries: 2500, bytes: 5000, unknownSizes: 0 });
     const read: string[] = [];
@@ -157,6 +228,7 @@ describe('the entries of a release', () => {
     store.add(
       revision,
       names.map((name) => entry(name, 2)),
+      null,
     );
     const copy = begin(store);
     const pages = await collect(store.copyRows(revision, { revisionId: copy, withObjects: true }));
@@ -170,7 +242,7 @@ describe('the entries of a release', () => {
       row(names[1700] ?? '', { source: 'localized', stated_size: 7, blake3 }),
     ]);
     // The form that finds names that differ in case only is copied, too.
-    store.add(copy, [entry('file-00000')]);
+    store.add(copy, [entry('file-00000')], null);
     expect(store.caseConflicts(copy, 10)).toHaveLength(1);
   });
 
@@ -213,6 +285,33 @@ describe('the entries of a release', () => {
     store.forgetDamaged(copy);
     expect(store.unresolved(copy).entries).toBe(3);
     expect(store.unresolved(revision).entries).toBe(0);
+  });
+
+  test('a revision is deleted in large steps, of which only the last one is durable', async () => {
+    const database = openDatabase(':memory:');
+    onTestFinished(() => database.close());
+    const durable: (boolean | undefined)[] = [];
+    const store = createCatalogStore({
+      ...database,
+      transaction: (section, options) => {
+        durable.push(options?.durable);
+        return database.transaction(section, options);
+      },
+    });
+    const revision = begin(store);
+    const names = Array.from({ length: 5500 }, (_, index) => String(index));
+    store.addRows(
+      revision,
+      names.map((name) => row(name)),
+    );
+    store.complete(revision, 'f');
+    durable.length = 0;
+    const dropping = store.drop(revision);
+    // Nobody takes the rest for a whole catalog, also after a kill.
+    expect([store.get(revision), store.unreferenced()]).toEqual([null, [revision]]);
+    await dropping;
+    expect(durable).toEqual([false, false, false]);
+    expect(await collect(store.rows(revision, 'all'))).toEqual([]);
   });
 
   test('only revisions without a user are unreferenced', () => {
@@ -302,6 +401,7 @@ describe('the entries of a release', () => {
     store.add(
       revision,
       ['a', 'b'].map((name) => entry(name, Number.MAX_SAFE_INTEGER)),
+      null,
     );
     const { revision_id: id } = store.complete(revision, 'fingerprint');
     expect(store.get(id)?.stated_bytes).toBe(Number.MAX_SAFE_INTEGER);

@@ -175,6 +175,18 @@ describe('a sync fetches', () => {
     expect((await world.act('verify')).result).toMatchObject({ damaged: 0 });
   });
 
+  test('an object again that is found damaged while an unchanged catalog is read', async () => {
+    const world = await createSyncedWorld();
+    world.upstream.whileRead = async () => {
+      await world.damage('one', 'onE');
+      await world.act('verify');
+      expect(world.attested().official?.result).toBe('FAILED');
+    };
+    expect(await world.act('sync')).toMatchObject({ status: 'succeeded', result: { damaged: 1 } });
+    expect(world.upstream.opened).toEqual(['a']);
+    expect(world.attested().official).toMatchObject({ release_id: '1.0', result: 'PASSED' });
+  });
+
   test('everything again when forced and no digest is stated; the release stays the same', async () => {
     const world = await createWorld();
     world.upstream.stated = 'none';
@@ -492,6 +504,19 @@ describe('a sync of an unchanged upstream', () => {
       result: 'FAILED',
       failure: { reason: 'EntryMissing', examples: ['b'] },
     });
+  });
+
+  test('reports both failures when the catalog cannot be fetched and the damage cannot be attested', async () => {
+    const world = await createSyncedWorld();
+    await world.damage('one', null);
+    world.script.failAt = 'release.attestation.signed';
+    world.upstream.failure = new UpstreamError('upstream_unreachable', 'connection refused');
+    const task = await world.act('sync');
+    expect(task).toMatchObject({ status: 'failed', failure_code: 'upstream_unreachable' });
+    const message = 'the check of the current release failed as well: stopped at release.attestation.signed';
+    expect(world.engine.logs(task.task_id)?.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', message }),
+    );
   });
 
   test('withdraws nothing when the volume is not there', async () => {

@@ -77,15 +77,25 @@ describe('the summary of a test run', () => {
     expect(renderSummary(rows, { skipsFail: true }).failed).toBe(2);
   });
 
-  it('lists the ten slowest files of each stage, the slowest first', () => {
-    const files = Array.from({ length: 12 }, (_, index) => ({ path: `file-${index}`, seconds: index }));
+  it('lists the ten files of each stage that took most of a processor, the dearest first', () => {
+    const files = Array.from({ length: 12 }, (_, index) => ({
+      path: `file-${index}`,
+      seconds: 60 - index,
+      processorSeconds: index,
+    }));
     const { text } = renderSummary([row({ files }), row({ name: 'arch', files: files.slice(0, 1) })], {
       skipsFail: false,
     });
-    const listed = [...text.matchAll(/^ +[\d.]+ {2}(file-\d+)$/gm)].map(([, path]) => path);
-    const slowest = files.slice(2).toReversed();
-    expect(listed).toEqual([...slowest.map(({ path }) => path), 'file-0']);
-    expect(text).toContain('slowest files of arch');
+    const listed = [...text.matchAll(/^ +[\d.]+ +[\d.]+ {2}(file-\d+)$/gm)].map(([, path]) => path);
+    const dearest = files.slice(2).toReversed();
+    expect(listed).toEqual([...dearest.map(({ path }) => path), 'file-0']);
+    expect(text).toContain('dearest files of arch');
+  });
+
+  it('sorts files by their wall time where the system tells no other', () => {
+    const files = [1, 3, 2].map((seconds) => ({ path: `file-${seconds}`, seconds }));
+    const { text } = renderSummary([row({ files })], { skipsFail: false });
+    expect([...text.matchAll(/file-\d/g)].map(([path]) => path)).toEqual(['file-3', 'file-2', 'file-1']);
   });
 
   it('says how long the processors were busy in a stage', () => {

@@ -3,6 +3,8 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { SERVICE_REASONS } from '../../../src/domain/service-state/service-reasons.ts';
+import { REASONS } from '../../../src/domain/verdict/reasons.ts';
 import type { Logger } from '../../../src/platform/logging/logging.ts';
 import { loadConsole, readConsoleFiles } from '../../../src/server/console/console-files.ts';
 import { rawRequest, type RawAnswer } from '../../support/raw-http.ts';
@@ -18,6 +20,8 @@ interface Manifest {
 }
 
 const MANIFEST = JSON.parse(readFileSync(join(BUILT, 'manifest.json'), 'utf8')) as Manifest;
+/** Without the runbooks, which may name other addresses in their text. */
+const APPLICATION = MANIFEST.files.filter((name) => !name.startsWith('runbooks/'));
 
 /** The name of a built file: the first one that begins so. */
 function built(beginning: string): string {
@@ -121,7 +125,7 @@ describe('the console', () => {
 
   it('serves every file that its files refer to', async () => {
     const files = await readConsoleFiles();
-    const texts = MANIFEST.files.map((name) => readFileSync(join(BUILT, name), 'utf8'));
+    const texts = APPLICATION.map((name) => readFileSync(join(BUILT, name), 'utf8'));
     const wanted = new Set(
       texts.flatMap((text) => [
         ...[...text.matchAll(/\b(?:from|import)\s*\(?\s*"\.\/([^"]+)"/g)].map(([, name = '']) => name),
@@ -135,12 +139,10 @@ describe('the console', () => {
   it('lets caches keep the files that are named by their content, and only those', async () => {
     const { url } = await startTestServer({ refresh: false });
     const kept = await Promise.all(
-      ['', ...MANIFEST.files.filter((name) => name !== 'index.html'), 'outline.json', 'forms.json'].map(
-        async (name) => {
-          const response = await fetch(`${url}/admin/dashboard/${name}`);
-          return [name, response.headers.get('cache-control')] as const;
-        },
-      ),
+      [...(await readConsoleFiles()).keys()].map(async (name) => {
+        const response = await fetch(`${url}/admin/dashboard/${name}`);
+        return [name, response.headers.get('cache-control')] as const;
+      }),
     );
     const isHashed = (name: string): boolean => /\.(?:js|css)$/.test(name);
     expect(kept.filter(([name]) => isHashed(name)).length).toBeGreaterThan(10);
@@ -151,7 +153,14 @@ describe('the console', () => {
 
   it('sends each file in the coding that the client prefers, each with its own tag', async () => {
     const { url } = await startTestServer({ refresh: false });
-    for (const name of ['', built('main-'), built('style-'), 'outline.json', 'forms.json']) {
+    for (const name of [
+      '',
+      built('main-'),
+      built('style-'),
+      'outline.json',
+      'forms.json',
+      'runbooks/VolumeFull',
+    ]) {
       const get = async (coding: string): Promise<RawAnswer> =>
         await rawRequest(Number(new URL(url).port), 'GET', `/admin/dashboard/${name}`, {
           host: 'x',
@@ -184,8 +193,28 @@ describe('the console', () => {
     expect(first.length).toBeGreaterThan(5);
     expect(sizeOf(first)).toBeLessThan(60_000);
     expect(files.size).toBe(MANIFEST.files.length + 2);
-    expect(sizeOf(files.keys())).toBeLessThan(150_000);
+    const pages = [...files.keys()].filter((name) => name.startsWith('runbooks/'));
+    expect(sizeOf([...files.keys()].filter((name) => !pages.includes(name)))).toBeLessThan(150_000);
+    for (const page of pages) expect(sizeOf([page])).toBeLessThan(4000);
   });
+
+  it.each([...Object.keys({ ...REASONS, ...SERVICE_REASONS }), ''])(
+    'has the runbook "%s" as a page without a script of its own, whose links stay on this server',
+    async (reason) => {
+      const { url } = await startTestServer({ refresh: false });
+      const response = await fetch(`${url}/admin/dashboard/runbooks/${reason}`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        'text/html; charset=utf-8',
+      ]);
+      const text = await response.text();
+      expect(text).toContain(`<h1>${reason === '' ? 'Runbooks' : reason}</h1>`);
+      const links = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link = '']) => link);
+      const files = await readConsoleFiles();
+      const names = links.map((link) => new URL(link, 'http://x/runbooks/').pathname.slice(1));
+      expect(names.filter((name) => !files.has(name))).toEqual([]);
+    },
+  );
 
   it.each<[string, (folder: string) => Promise<void>]>([
     ['is missing', async (folder) => await rm(folder, { recursive: true })],
@@ -214,7 +243,7 @@ describe('the console', () => {
 
   it('never turns text into markup, code or a request to another site', () => {
     const forbidden = /insertAdjacentHTML|document\.write|\beval\b|new Function|https?:\/\/(?!www\.w3\.org)/;
-    for (const name of MANIFEST.files) {
+    for (const name of APPLICATION) {
       expect([name, forbidden.exec(readFileSync(join(BUILT, name), 'utf8'))?.[0]]).toEqual([name, undefined]);
     }
     const inSources = /innerHTML|outerHTML|dangerouslySetInnerHTML/;

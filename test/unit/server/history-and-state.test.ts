@@ -190,9 +190,15 @@ describe('the history of a server', () => {
     const metrics = createScrubMetrics(registry, { count: () => found });
     expect(await read()).toBeNull();
     const state = beginPass(1, 0, FIRST, null);
-    metrics.show({ ...state, steps_done: 64 });
+    metrics.show({ ...state, steps_done: 64, damaged: 2 });
     found = 1;
-    expect(await read()).toEqual({ pass: 1, share: 0.25, damage_found: 1, completed_at: null });
+    expect(await read()).toEqual({
+      pass: 1,
+      share: 0.25,
+      damage_found: 1,
+      damage_in_pass: 2,
+      completed_at: null,
+    });
     metrics.show({ ...state, pass: 2, completed_at: FIRST });
     expect(await read()).toMatchObject({ pass: 2, share: 0, completed_at: FIRST });
   });

@@ -4,6 +4,7 @@ import type { Problem } from '../../../src/contract/problems/problem-schema.ts';
 import { serverConfigurationSchema } from '../../../src/server/config/config.ts';
 import { startAdminServer } from '../../support/admin-client.ts';
 import { readMetrics } from '../../support/metric-series.ts';
+import { createScrubMetrics } from '../../../src/server/scrub/scrub-metrics.ts';
 import { startTestServer } from '../../support/start-test-server.ts';
 
 const required = {
@@ -21,8 +22,8 @@ function refused(change: Readonly<Record<string, unknown>>): string[] {
 describe('serverConfigurationSchema', () => {
   it('fills in the documented defaults', () => {
     expect(serverConfigurationSchema.parse(required)).toMatchObject({
-      listen: { host: '0.0.0.0', port: 8080 },
-      metrics: { host: '0.0.0.0', port: 9090 },
+      listen: { host: '::', port: 8080 },
+      metrics: { host: '::', port: 9090 },
       cdn: { host: 'prod-clientpatch.bluearchiveyostar.com', defaultChannel: 'official' },
       daemon: { url: 'http://127.0.0.1:8091', timeoutMs: 5000 },
       auth: { public: 'open' },
@@ -148,7 +149,7 @@ describe('serverConfigurationSchema', () => {
 const CDN_FILE = '/prod-clientpatch.bluearchiveyostar.com/film.mp4';
 
 describe('runbooks.url', () => {
-  it('is where problems of every surface and the console link to', async () => {
+  it('is where problems of every surface and the console find a copy of the runbooks', async () => {
     // Nothing is served yet, and no daemon answers, so each of these problems has a reason.
     const server = await startAdminServer({
       config: { runbooks: { url: 'https://wiki.example.org/books' } },
@@ -162,6 +163,25 @@ describe('runbooks.url', () => {
     const outline = await server.ask('/admin/dashboard/outline.json');
     expect(await outline.json()).toMatchObject({ runbooks: 'https://wiki.example.org/books/' });
   });
+
+  it.each([
+    [{}, null, '/admin/dashboard/runbooks/'],
+    [
+      { runbooks: { url: 'https://mirror.example.org/admin/dashboard/runbooks' } },
+      'https://mirror.example.org/admin/dashboard/runbooks/',
+      'https://mirror.example.org/admin/dashboard/runbooks/',
+    ],
+  ])(
+    '%j: public problems link to no page of this server, admin ones to pages without ending',
+    async (config, open, admin) => {
+      const server = await startAdminServer({ config, daemonUrl: 'http://127.0.0.1:1' });
+      for (const path of ['/v1/distribution', CDN_FILE, '/admin/tasks']) {
+        const { reason, documentation } = (await (await server.ask(path)).json()) as Problem;
+        const base = path === '/admin/tasks' ? admin : open;
+        expect([path, documentation]).toEqual([path, base === null ? undefined : `${base}${reason}`]);
+      }
+    },
+  );
 });
 
 describe('the metrics of a server', () => {
@@ -188,6 +208,20 @@ describe('the metrics of a server', () => {
     // No token of this server has limits.
     expect(declared.filter((name) => !metrics.has(name))).toEqual(['slipway_token_limited_requests_total']);
     expect(metrics.get('slipway_http_requests_total')?.series).toBeLessThan(250);
+  });
+
+  it('has no sample of what is not known yet, where 0 would be the year 1970', async () => {
+    const { registry } = await startTestServer({ refresh: false });
+    createScrubMetrics(registry, { count: () => 0 });
+    const text = await registry.metrics();
+    for (const name of [
+      'slipway_attestation_expires_in_seconds',
+      'slipway_attestation_expires_timestamp_seconds',
+      'slipway_scrub_completed_timestamp_seconds',
+    ]) {
+      expect(text).toContain(`# TYPE ${name} gauge`);
+      expect(text).not.toMatch(new RegExp(`^${name} `, 'm'));
+    }
   });
 
   it('the first failure of a route is an increase, and adds no series', async () => {

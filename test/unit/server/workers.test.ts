@@ -113,13 +113,22 @@ describe('the supervisor', () => {
     expect(workers).toHaveLength(3);
     workers[1]!.listen();
     expect(workers.map((worker) => worker.of('slipway:start')[0])).toEqual([
-      { kind: 'slipway:start', slot: 0, config, damage: [], attestation: null, isReplacement: false },
-      { kind: 'slipway:start', slot: 1, config, damage: [], attestation: null, isReplacement: false },
+      { kind: 'slipway:start', slot: 0, config, damage: [], attestation: null, othersServe: false },
+      { kind: 'slipway:start', slot: 1, config, damage: [], attestation: null, othersServe: true },
       undefined,
     ]);
     expect(supervisor.running).toBe(2);
     workers[2]!.listen();
     expect(await started).toEqual({ url: 'http://127.0.0.1:1', hashing: 'native' });
+  });
+
+  it('tells a replacement that nobody serves when all workers have died', async () => {
+    const { workers, clock } = await startBench();
+    for (const worker of workers) worker.exit({ code: null, signal: 'SIGKILL' });
+    await clock.advance(500);
+    workers[3]!.listen();
+    workers[4]!.say({ kind: 'slipway:hello' });
+    expect([3, 4].map((at) => workers[at]!.of('slipway:start')[0]?.othersServe)).toEqual([false, true]);
   });
 
   it('gives up when the first worker ends before it listens, with its exit code', async () => {
@@ -195,7 +204,7 @@ describe('the supervisor', () => {
     workers[3]!.say({ kind: 'slipway:hello' });
     expect(workers[3]!.of('slipway:start')[0]).toMatchObject({
       attestation: { version: 7 },
-      isReplacement: true,
+      othersServe: true,
     });
     // Another store starts again.
     accept(workers[0]!, 1, 'other');
@@ -321,7 +330,7 @@ describe('the link of a worker', () => {
     config,
     damage: [],
     attestation: null,
-    isReplacement: false,
+    othersServe: false,
   } as const;
 
   function createBench(): {
@@ -358,7 +367,7 @@ describe('the link of a worker', () => {
       version: 7,
       envelope: Buffer.from('signed').toString('base64'),
     };
-    tell({ ...START, attestation, isReplacement: true });
+    tell({ ...START, attestation, othersServe: true });
     const { shared } = (await link.start())!;
     expect(Buffer.from(shared.firstEnvelope!).toString()).toBe('signed');
     expect(shared.settleMs).toBeGreaterThan(0);

@@ -439,6 +439,22 @@ describe('the lease of a snapshot volume', () => {
     expect(await readdir(join(root, 'lease'))).toEqual(['1']);
   });
 
+  it('has expired after a pause of the process, which is no failure of the volume', async () => {
+    const root = await temporaryDirectory();
+    const holder = new Candidate(root, 'holder');
+    const lease = await holder.acquired();
+    holder.clock.jumpTo(holder.clock.now() + 3 * LEASE_VALID_MS);
+    expect(lease.status()).toMatchObject({ state: 'expired', replacedBy: null });
+    await lease.confirm();
+    expect(lease.status().state).toBe('held');
+    await rm(join(root, 'lease'), { recursive: true });
+    await writeFile(join(root, 'lease'), 'no folder');
+    await expect(lease.confirm()).resolves.toBeUndefined();
+    holder.clock.jumpTo(holder.clock.now() + LEASE_VALID_MS);
+    await expect(lease.confirm()).rejects.toThrow();
+    expect(lease.status().state).toBe('unconfirmed');
+  });
+
   it('is not created in the root of a volume that was unmounted', async () => {
     const root = await temporaryDirectory();
     const holder = new Candidate(root, 'holder');

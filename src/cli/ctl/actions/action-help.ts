@@ -1,7 +1,7 @@
 import type { ActionDefinition, FieldChoice } from '../../../contract/actions/action-definition.ts';
 import { actionDefinition, type ControlAction } from '../../../contract/actions/actions.ts';
 import { HELP_WIDTH, helpColumns, wrapText } from '../../../platform/terminal/help-columns.ts';
-import { fieldTexts } from './field-texts.ts';
+import { argumentOption, fieldTexts } from './field-texts.ts';
 
 const CHOICE_TEXTS: Readonly<Record<FieldChoice['rule'], string>> = {
   one: 'exactly one of',
@@ -21,8 +21,10 @@ export function renderActionHelp(
   optionTexts: ReadonlyArray<readonly [string, string]>,
 ): string {
   const definition = actionDefinition(action);
-  const fields = fieldTexts(definition).map(({ name, value, meaning, isRequired }): [string, string] => [
-    `${name}=${value}`,
+  // The options of the command have the dry run of every action.
+  const own = fieldTexts(definition).filter(({ name }) => name !== 'args=dry_run');
+  const fields = own.map(({ name, value, meaning, isRequired }): [string, string] => [
+    optionOf(name, value),
     `${isRequired ? '(required) ' : ''}${meaning}`,
   ]);
   const choices = definition.choices.map(({ rule, fields: names }) =>
@@ -36,6 +38,13 @@ export function renderActionHelp(
     `Options:\n${helpColumns(optionTexts)}`,
     `docs/reference/actions.md has the errors. ${program} --help lists the options of every command.\n`,
   ].join('\n');
+}
+
+/** An entry of `args` is an option. */
+function optionOf(name: string, value: string): string {
+  const option = argumentOption(name);
+  if (option === null) return `${name}=${value}`;
+  return value === 'true|false' ? `--${option}` : `--${option} ${value}`;
 }
 
 function factsOf({ mode, scope, destructive, hasDryRun }: ActionDefinition): readonly string[] {

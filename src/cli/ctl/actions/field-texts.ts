@@ -2,6 +2,7 @@ import type { ActionDefinition } from '../../../contract/actions/action-definiti
 import { AUDIT_FIELDS } from '../../../contract/actions/actions.ts';
 import { ControlBodySchema, type ControlField } from '../../../contract/actions/control-body.ts';
 import { fieldsOfPairs } from '../../../contract/actions/field-schemas.ts';
+import { isCommonOption } from '../ctl-options.ts';
 import { renderJsonSchema, type JsonSchema } from '../../../contract/json/json-schema.ts';
 
 interface FieldText {
@@ -37,6 +38,26 @@ export function fieldTexts({ required, used, fields = {} }: ActionDefinition): r
       textOf(`${name}.${member}`, each, isRequired && needed.includes(member)),
     );
   });
+}
+
+/** The option of an entry of `args`, without dashes; `null` for another field, and where every command has such an option. */
+export function argumentOption(field: string): string | null {
+  if (!field.startsWith('args=')) return null;
+  const option = field.slice('args='.length).replaceAll('_', '-');
+  return isCommonOption(option) ? null : option;
+}
+
+/** The entries of `args` that are options of an action: the option of each, without dashes, and whether it has a value. */
+export function argumentFlags(
+  definition: ActionDefinition,
+): ReadonlyMap<string, { readonly key: string; readonly isFlag: boolean }> {
+  return new Map(
+    fieldTexts(definition).flatMap(({ name, value }) => {
+      const option = argumentOption(name);
+      const key = name.slice('args='.length);
+      return option === null ? [] : [[option, { key, isFlag: value === 'true|false' }] as const];
+    }),
+  );
 }
 
 function pairTexts(name: string, pairs: Readonly<Record<string, JsonSchema>>): readonly FieldText[] {

@@ -1,5 +1,6 @@
-import type { AppsV1Api, CoreV1Api, V1Pod } from '@kubernetes/client-node';
+import type { AppsV1Api, CoreV1Api, CoreV1Event, V1Pod } from '@kubernetes/client-node';
 import type { CallOptions, ClusterConnection } from '../../../platform/kubernetes/cluster-connection.ts';
+import { KubernetesError } from '../../../platform/kubernetes/kubernetes-error.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 
 /** The pod and the port behind a target. */
@@ -48,6 +49,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 const MAX_PODS = 100;
+const MAX_EVENTS = 500;
 
 /**
  * Finds a pod of a target, and the port in it, as `kubectl port-forward` does: a ready pod if there is one, else one that
@@ -86,9 +88,68 @@ export async function resolveTarget(
   const running = pods.items.filter(isRunning);
   const pod = running.find(isReady) ?? running[0];
   if (pod === undefined) {
-    throw unreachable(`${target} has no running pod in namespace "${namespace}"; check "kubectl get pods"`);
+    const why = await whyNotRunning(apis, { namespace, labels, pods: pods.items }, call);
+    throw unreachable(
+      `${target} has no running pod in namespace "${namespace}"${why}; check "kubectl -n ${namespace} get pods,events"`,
+    );
   }
   return { pod: pod.metadata?.name ?? '', port: containerPort(pod, port, target) };
+}
+
+/** The newest warning about the pods of a target, or about their workload when none could be created; empty without one. */
+async function whyNotRunning(
+  apis: TargetApis,
+  found: WithoutPod,
+  call: ReturnType<TargetApis['call']>,
+): Promise<string> {
+  const { namespace, pods } = found;
+  const names = new Set(pods.map(({ metadata }) => metadata?.name));
+  try {
+    const workloads = pods.length > 0 ? [] : await workloadsOf(apis, found, call);
+    const concerns = ({ involvedObject: { kind, name = '' }, reason }: CoreV1Event): boolean =>
+      pods.length > 0
+        ? kind === 'Pod' && names.has(name)
+        : reason === 'FailedCreate' &&
+          // A Deployment creates pods with ReplicaSets, whose names end with a hash.
+          workloads.includes(kind === 'ReplicaSet' ? name.replace(/-[^-]+$/, '') : name);
+    const wanted = { namespace, fieldSelector: 'type=Warning', limit: MAX_EVENTS };
+    const events = (await apis.core.listNamespacedEvent(wanted, call)).items.filter(concerns);
+    const newest = events.toSorted((left, right) => timeOf(left) - timeOf(right)).at(-1);
+    return newest === undefined ? '' : `: ${newest.involvedObject.name ?? ''}: ${newest.message ?? ''}`;
+  } catch (error) {
+    // Who may forward ports need not be allowed to read events or workloads.
+    if (error instanceof KubernetesError) return '';
+    throw error;
+  }
+}
+
+interface WithoutPod {
+  readonly namespace: string;
+  /** Of the selector. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly pods: readonly V1Pod[];
+}
+
+/** The names of the workloads whose pods a selector takes. */
+async function workloadsOf(
+  { apps }: TargetApis,
+  { namespace, labels }: WithoutPod,
+  call: ReturnType<TargetApis['call']>,
+): Promise<readonly (string | undefined)[]> {
+  const wanted = { namespace, limit: MAX_PODS };
+  const deployments = await apps.listNamespacedDeployment(wanted, call);
+  const sets = await apps.listNamespacedStatefulSet(wanted, call);
+  return [...deployments.items, ...sets.items]
+    .filter(({ spec }) => {
+      const { labels: own = {} } = spec?.template.metadata ?? {};
+      return Object.entries(labels).every(([key, value]) => own[key] === value);
+    })
+    .map(({ metadata }) => metadata?.name);
+}
+
+/** When an event was last seen, in milliseconds. */
+function timeOf({ lastTimestamp, eventTime, metadata }: CoreV1Event): number {
+  return new Date(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? 0).getTime();
 }
 
 async function select(

@@ -105,8 +105,15 @@ async function runExchangeJob(context: CtlContext, action: string): Promise<CtlE
     }),
   });
   return await showTask(context, seen, (result) => {
-    const place = `${file} in the folder exchange.root of the daemon`;
-    return textFields([['file', place], ...renderOutcome(result)]);
+    const path = (result as { readonly path?: unknown }).path;
+    const place =
+      typeof path === 'string'
+        ? `${path}, where the daemon runs`
+        : `${file} in the folder exchange.root of the daemon`;
+    const next: readonly (readonly [string, string])[] = action.endsWith('-export')
+      ? [['next', 'copy the file from there to use it on this machine, for example with scp or kubectl cp']]
+      : [];
+    return textFields([['file', place], ...renderOutcome(result), ...next]);
   });
 }
 

@@ -65,7 +65,7 @@ function statesOf(text: string | undefined): readonly ReviewStatus[] {
   if (unknown.length === 0) return REVIEW_STATUSES.filter((state) => wanted.includes(state));
   throw new CtlFailure(
     CTL_EXITS.usage,
-    `--state ${text ?? ''}: must be one or several of ${REVIEW_STATUSES.join(', ')}, with commas`,
+    `--state ${text ?? ''}: must be one or more of ${REVIEW_STATUSES.join(', ')}, separated by commas`,
   );
 }
 

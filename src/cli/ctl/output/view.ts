@@ -1,6 +1,7 @@
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { COLOURS, PLAIN, type Painter } from '../../../platform/terminal/painter.ts';
-import { textTable } from '../../../platform/terminal/text-table.ts';
+import { displayWidth } from '../../../domain/text/checks/display-width.ts';
+import { printable, textExcerpt, textTable } from '../../../platform/terminal/text-table.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 
 /** The forms in which a command prints its answer. */
@@ -33,6 +34,8 @@ export interface View {
   readonly now: number;
   /** Whether a table has its further columns. */
   readonly wide: boolean;
+  /** Of the terminal; absent elsewhere, where a table has whole cells. */
+  readonly columns?: number | undefined;
   readonly painter: Painter;
 }
 
@@ -44,27 +47,55 @@ export interface Column<T> {
 }
 
 /** The view of a command. */
-export function viewOf(context: {
+export function viewOf({
+  clock,
+  output,
+  painter,
+  stdout,
+}: {
   readonly clock: Clock;
   readonly output: OutputFormat;
   readonly painter: Painter;
+  readonly stdout: { readonly isTTY?: boolean; readonly columns?: number };
 }): View {
-  const { clock, output, painter } = context;
-  return { now: unixSeconds(clock), wide: output === 'wide', painter };
+  const columns = stdout.isTTY === true ? stdout.columns : undefined;
+  return { now: unixSeconds(clock), wide: output === 'wide', columns, painter };
 }
 
 /** Renders items as a table, one a line. */
 export function itemTable<T>(
   items: readonly T[],
   columns: ReadonlyArray<Column<T>>,
-  { wide, painter }: View,
+  { wide, columns: width, painter }: View,
 ): string {
   const shown = columns.filter((column) => wide || column.wide !== true);
-  return textTable(
-    shown.map(({ title }) => title),
-    items.map((item) => shown.map(({ cell }) => cell(item))),
-    painter,
+  const titles = shown.map(({ title }) => title);
+  const rows = items.map((item) => shown.map(({ cell }) => cell(item)));
+  return textTable(titles, wide && width !== undefined ? fitted(titles, rows, width) : rows, painter);
+}
+
+/** The fewest columns that a cell of a wide table keeps. */
+const LEAST_COLUMNS = 12;
+
+/** Shortens the widest cells of a wide table until it fits. The first column is whole: other commands take its ids. */
+function fitted(
+  titles: readonly string[],
+  rows: ReadonlyArray<readonly string[]>,
+  columns: number,
+): ReadonlyArray<readonly string[]> {
+  const widths = titles.map((title, column) =>
+    Math.max(
+      ...[title, ...rows.map((row) => row[column] ?? '')].map((cell) => displayWidth(printable(cell))),
+    ),
   );
+  let over = widths.reduce((sum, width) => sum + width + 2, -2) - columns;
+  while (over > 0) {
+    const [widest = 0] = widths.slice(1).toSorted((left, right) => right - left);
+    if (widest <= LEAST_COLUMNS) break;
+    widths[widths.lastIndexOf(widest)] = widest - 1;
+    over -= 1;
+  }
+  return rows.map((row) => row.map((cell, column) => textExcerpt(cell, widths[column] ?? 0)));
 }
 
 /**

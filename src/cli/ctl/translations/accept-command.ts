@@ -33,7 +33,8 @@ interface AcceptOutcome {
   readonly detail: string;
 }
 
-const REVIEWED = z.looseObject({ written: z.int() });
+/** The answer of a review. */
+export const REVIEWED = z.looseObject({ written: z.int() });
 
 /** Runs `translations accept`. @throws CtlFailure */
 export async function runAccept(context: CtlContext): Promise<CtlExit> {
@@ -59,7 +60,8 @@ export async function runAccept(context: CtlContext): Promise<CtlExit> {
   return outcomes.some(({ outcome }) => outcome === 'refused') ? CTL_EXITS.failed : CTL_EXITS.ok;
 }
 
-function reviewOf({ args }: CtlContext): ReviewFields {
+/** The fields of a review that the options give. @throws CtlFailure */
+export function reviewOf({ args }: CtlContext): ReviewFields {
   const reviewer = textOption(args, 'reviewer') ?? '';
   const reason = textOption(args, 'reason');
   if (reviewer.trim() === '') {
@@ -127,7 +129,7 @@ function rankOf({ outcome }: AcceptOutcome): number {
 
 /** Accepts tasks one by one: one that the daemon refuses does not stop the others, and another failure ends the work. */
 async function acceptTasks(
-  { api }: CtlContext,
+  context: CtlContext,
   tasks: readonly ServiceTask[],
   { fields, isTrial }: { fields: ReviewFields; isTrial: boolean },
   progress: (done: number) => void,
@@ -143,7 +145,10 @@ async function acceptTasks(
     try {
       const args = isTrial ? { args: ['dry_run=true'] } : {};
       const body = { task_id, status: 'proofread', ...fields, ...args };
-      const { written } = await postAction(api, 'translation-proofread', body, REVIEWED);
+      const { written } = await whileCopied(
+        context,
+        async () => await postAction(context.api, 'translation-proofread', body, REVIEWED),
+      );
       outcomes.push({ ...named, outcome: isTrial ? 'ready' : 'accepted', units: written });
     } catch (error) {
       if (!(error instanceof CtlFailure)) throw error;
@@ -154,4 +159,29 @@ async function acceptTasks(
     progress(outcomes.length);
   }
   return { outcomes, failure };
+}
+
+const MOST_TRIES = 5;
+/** Between two tries. The copies of one acceptance are written in a few transactions. */
+const RETRY_MS = 300;
+
+/**
+ * Sends a review again that was refused because units changed meanwhile: accepting one file gives its targets to equal units of
+ * others, moments later. A task is accepted as it is when the review arrives, so that a later one means the same.
+ *
+ * @throws CtlFailure; the reason of the signal
+ */
+export async function whileCopied<Answer>(
+  { clock, signal }: CtlContext,
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      const isChanged = error instanceof CtlFailure && error.code === 'revision_changed';
+      if (!isChanged || tries === MOST_TRIES) throw error;
+      await clock.sleep(RETRY_MS, signal);
+    }
+  }
 }

@@ -1,5 +1,4 @@
 import { COPYING_FORMATS, type FormatName } from '../../../contract/formats/exchange-formats.ts';
-import { UNIT_STATES } from '../../../domain/translation/unit-state.ts';
 import { textFields } from '../../../platform/terminal/text-table.ts';
 import { withProgress } from '../../output/progress-display.ts';
 import type { CtlContext } from '../ctl-context.ts';
@@ -11,7 +10,7 @@ import { fileFormat } from '../exchange/exchange-options.ts';
 import { exportUnits, type ExportResult } from './export-units.ts';
 import { createGlossaryHints, type GlossaryHints } from './glossary-hints.ts';
 import { patientReads } from './patient-reads.ts';
-import { unitQueryOf } from './unit-query.ts';
+import { statesOption, unitQueryOf } from './unit-query.ts';
 
 const NO_HINTS: GlossaryHints = () => Promise.resolve([]);
 
@@ -21,7 +20,7 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
   const [path = ''] = words;
   const format = fileFormat(path, args, 'units');
   const copiesSource = copiesSourceOf(textOption(args, 'copy-source'), format);
-  const states = statesOf(textOption(args, 'state'));
+  const states = statesOption(args);
   const { taskId, query } = await unitQueryOf(context);
   const hints = await hintsOf(context);
   const result = await withProgress(context, async (display) =>
@@ -31,7 +30,7 @@ export async function runExport(context: CtlContext): Promise<CtlExit> {
       copiesSource,
       query,
       taskId,
-      states,
+      states: states === null ? null : new Set(states),
       replaces: args.values.force === true,
       hints,
       progress: (text) => display.show(text),
@@ -48,17 +47,6 @@ function copiesSourceOf(text: string | undefined, format: FormatName<'units'>): 
   }
   if (text === 'no' || COPYING_FORMATS.includes(format)) return text === 'yes';
   throw new CtlFailure(CTL_EXITS.usage, `--copy-source yes is only for ${COPYING_FORMATS.join(' and ')}`);
-}
-
-function statesOf(text: string | undefined): ReadonlySet<string> | null {
-  if (text === undefined) return null;
-  const states = text.split(',').map((state) => state.trim());
-  const unknown = states.filter((state) => !UNIT_STATES.some((each) => each === state));
-  if (unknown.length === 0) return new Set(states);
-  throw new CtlFailure(
-    CTL_EXITS.usage,
-    `--state ${text}: must be one or several of ${UNIT_STATES.join(', ')}, with commas`,
-  );
 }
 
 async function hintsOf(context: CtlContext): Promise<GlossaryHints> {

@@ -56,7 +56,7 @@ export async function exportUnits(api: AdminApi, options: ExportOptions): Promis
       return result;
     } catch (error) {
       await rm(part, { force: true });
-      if (errorCode(error) === null) throw error;
+      if (error instanceof CtlFailure || errorCode(error) === null) throw error;
       throw new CtlFailure(CTL_EXITS.failed, `cannot write ${path}: ${messageOf(error)}`, { cause: error });
     }
   });

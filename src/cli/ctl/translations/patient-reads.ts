@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AdminAnswer, AdminApi } from '../admin-api.ts';
 import type { CtlContext } from '../ctl-context.ts';
-import { isTransient } from '../task-watch.ts';
+import { isTransient } from '../ctl-exits.ts';
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 4000;

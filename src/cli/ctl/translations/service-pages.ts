@@ -64,7 +64,7 @@ export async function* unitPages(
   query: Readonly<Record<string, string>>,
   before: IndexState | null = null,
 ): AsyncGenerator<UnitPage> {
-  let index = before;
+  let index: IndexState | null = before;
   let offset: number | null = 0;
   while (offset !== null) {
     const page: ReportOf<'parse.text_units'> = await readReport(api, 'parse.text_units', {
@@ -72,14 +72,26 @@ export async function* unitPages(
       limit: String(PAGE_ENTRIES),
       offset: String(offset),
     });
-    if (page.release_id === null) {
-      throw new CtlFailure(CTL_EXITS.failed, 'no release is indexed yet; run "slipway ctl parse"');
-    }
-    index ??= { releaseId: page.release_id, generation: page.generation };
-    if (page.release_id !== index.releaseId || page.generation !== index.generation) throw new IndexChanged();
+    index = indexOf(page, index);
     yield { index, languages: languagesOf(page), total: page.total, units: page.items };
     offset = page.next_offset;
   }
+}
+
+/**
+ * The index of a page. Call it within {@link withOneIndex}.
+ *
+ * @param before that of earlier pages; another one is refused
+ * @throws CtlFailure when no release is indexed
+ */
+export function indexOf(page: ReportOf<'parse.text_units'>, before: IndexState | null): IndexState {
+  const { release_id: releaseId, generation } = page;
+  if (releaseId === null) {
+    throw new CtlFailure(CTL_EXITS.failed, 'no release is indexed yet; run "slipway ctl parse"');
+  }
+  const isOther = before !== null && (releaseId !== before.releaseId || generation !== before.generation);
+  if (isOther) throw new IndexChanged();
+  return { releaseId, generation };
 }
 
 function languagesOf({ translations }: ReportOf<'parse.text_units'>): UnitLanguages {

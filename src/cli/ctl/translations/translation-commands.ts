@@ -77,21 +77,38 @@ export const TRANSLATION_COMMANDS: readonly CtlCommand[] = [
     run: async (context) => await (await import('./prompt-command.ts')).runPrompt(context),
   },
   {
+    name: 'translations set',
+    synopsis: 'TEXT --unit ID [--dry-run]',
+    summary:
+      'stores the translation of one unit as a draft; what someone else stores meanwhile is not overwritten',
+    words: [1, 1],
+    optionTexts: [
+      ['--unit ID', 'the text unit; translations search -o name lists ids'],
+      ['--reason TEXT', 'reason to record in the history'],
+      ['--dry-run', 'checks the translation and stores nothing'],
+    ],
+    run: async (context) => await (await import('./unit-commands.ts')).runSet(context),
+  },
+  {
     name: 'translations accept',
     synopsis:
-      '--reviewer NAME [--task ID | --destination GLOB] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',
+      '--reviewer NAME [--task ID | --destination GLOB | --unit ID] [--reason TEXT] [--dry-run] [--yes] [--report FILE]',
     summary:
       'accepts translated and published tasks as a reviewer; one that is refused does not stop the others',
     optionTexts: [
       ['--reviewer NAME', 'your name, for the history'],
       ['--task ID', 'only this translation task'],
       ['--destination GLOB', 'only tasks of files whose path fits; default every task that waits'],
+      ['--unit ID', 'only this text unit, as it is now'],
       ['--reason TEXT', 'reason to record in the history'],
       ['--dry-run', 'checks every task and accepts nothing'],
       ['-y, --yes', 'accepts without a question; needed where there is no terminal'],
       REPORT_TEXT('what happened to every task'),
     ],
-    run: async (context) => await (await import('./accept-command.ts')).runAccept(context),
+    run: async (context) =>
+      context.args.values.unit === undefined
+        ? await (await import('./accept-command.ts')).runAccept(context)
+        : await (await import('./unit-commands.ts')).runAcceptUnit(context),
   },
   {
     name: 'translations undo',

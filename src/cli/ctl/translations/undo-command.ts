@@ -3,6 +3,7 @@ import { printable, textExcerpt } from '../../../platform/terminal/text-table.ts
 import { withProgress } from '../../output/progress-display.ts';
 import { confirm } from '../actions/confirm.ts';
 import { countText } from '../../../domain/count-text.ts';
+import type { UndoChoice } from '../../../domain/translation/undo-decision.ts';
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure, type CtlExit } from '../ctl-exits.ts';
 import { textOption } from '../ctl-options.ts';
@@ -10,7 +11,6 @@ import { printValue } from '../output/print-answer.ts';
 import { patientReads } from './patient-reads.ts';
 import { unitQueryOf } from './unit-query.ts';
 import { undoUnits, type UndoOutcome } from './undo-units.ts';
-import type { UndoChoice } from './undo-plan.ts';
 import { writeUnitReport } from './unit-report.ts';
 
 const SHOWN_UNITS = 30;

@@ -1,3 +1,5 @@
+import { UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
+import { decideUndo, type UndoChoice, type UndoDecision } from '../../../domain/translation/undo-decision.ts';
 import type { AdminApi } from '../admin-api.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
 import { readHistory } from './find-units.ts';
@@ -5,7 +7,7 @@ import { knownUnit, type KnownUnit } from './match-units.ts';
 import { unitPages, withOneIndex } from './service-pages.ts';
 import { sendWhileFree, type PlacedTarget } from './send-while-free.ts';
 import { updateBatches, type UpdateFields } from './task-updates.ts';
-import { decideUndo, mayUndo, type UndoChoice, type UndoDecision } from './undo-plan.ts';
+import { mayUndo } from './undo-plan.ts';
 import type { UnitQuery } from './unit-query.ts';
 
 interface UndoOptions extends UndoChoice, UnitQuery {
@@ -50,7 +52,8 @@ export async function undoUnits(api: AdminApi, options: UndoOptions): Promise<Un
   const targets: UndoTarget[] = [];
   for (const [at, unit] of chosen.entries()) {
     const history = unit.isCut ? null : await readHistory(api, unit.place);
-    const decision = history === null ? UNREADABLE : decideUndo(history, unit.sourceText, options);
+    const decision =
+      history === null ? UNREADABLE : decideUndo(history, unit.sourceText, options, UNDO_PROVIDER);
     if (decision.kind === 'restore') targets.push(targetOf(unit, decision.text));
     else if (decision.why !== 'not chosen') {
       outcomes.push(outcomeOf(targetOf(unit, unit.targetText ?? ''), 'left', decision.why));

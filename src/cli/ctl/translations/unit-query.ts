@@ -1,6 +1,7 @@
 import type { CtlContext } from '../ctl-context.ts';
 import { CTL_EXITS, CtlFailure } from '../ctl-exits.ts';
-import { textOption } from '../ctl-options.ts';
+import { UNIT_STATES, type UnitState } from '../../../domain/translation/unit-state.ts';
+import { textOption, type CtlArguments } from '../ctl-options.ts';
 import { eachTask } from './service-pages.ts';
 
 /** The units that `--task` or `--destination` choose. */
@@ -27,4 +28,17 @@ export async function unitQueryOf({ api, args }: CtlContext): Promise<UnitQuery>
     return { taskId, query: { destination, ...(entry === null ? {} : { archive_entry: entry }) } };
   }
   throw new CtlFailure(CTL_EXITS.failed, `there is no translation task ${taskId}`);
+}
+
+/** Reads `--state`; `null` when it was not given. @throws CtlFailure */
+export function statesOption(args: CtlArguments): readonly UnitState[] | null {
+  const text = textOption(args, 'state');
+  if (text === undefined) return null;
+  const named = text.split(',').map((state) => state.trim());
+  const states = UNIT_STATES.filter((state) => named.includes(state));
+  if (named.every((name) => states.some((state) => state === name))) return states;
+  throw new CtlFailure(
+    CTL_EXITS.usage,
+    `--state ${text}: must be one or more of ${UNIT_STATES.join(', ')}, separated by commas`,
+  );
 }

@@ -7,7 +7,7 @@ import {
   type ImportStep,
 } from '../../../domain/glossary/import-decision.ts';
 import { canonicalScope } from '../../../domain/glossary/scope.ts';
-import { meaningOf } from '../../../domain/glossary/term-meaning.ts';
+import { meaningOf, type TermMeaning } from '../../../domain/glossary/term-meaning.ts';
 import type { LanguagePair } from '../../../domain/glossary/term.ts';
 import type { BodyOf } from '../../actions/body-of.ts';
 import type { ReportBodyOf } from '../../reports/reports.ts';
@@ -66,7 +66,7 @@ export function judgeTerm(
   }
   const decision = decideImport({
     known: known?.review_status ?? null,
-    isSame: known !== null && meaning(known, pair) === meaning(term, pair),
+    isSame: known !== null && meaningOf(termMeaning(known, pair)) === meaningOf(termMeaning(term, pair)),
     read: term.review_status,
     isReviewed,
     hasTranslation: term.recommended_translation.trim() !== '',
@@ -92,8 +92,9 @@ function knownTerm(term: ReadTerm, pair: LanguagePair, items: readonly ReportedT
   );
 }
 
-function meaning(term: ReadTerm | ReportedTerm, pair: LanguagePair): string {
-  return meaningOf({
+/** What a term of a file or a report demands, in the names of the domain. */
+export function termMeaning(term: ReadTerm | ReportedTerm, pair: LanguagePair): TermMeaning {
+  return {
     ...pair,
     sourceTerm: term.source_term,
     aliases: term.aliases,
@@ -102,7 +103,7 @@ function meaning(term: ReadTerm | ReportedTerm, pair: LanguagePair): string {
     category: term.category,
     priority: term.priority,
     scope: term.scope,
-  });
+  };
 }
 
 function outcomeOf(steps: readonly ImportStep[]): ImportedOutcome {

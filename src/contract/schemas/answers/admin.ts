@@ -35,6 +35,7 @@ const ScrubSchema = z
     damage_found: Count.describe(
       'Missing or damaged objects that it found since the server started, of releases that the attestation still names.',
     ),
+    damage_in_pass: Count.optional().describe('Those that the current pass found so far.'),
     completed_at: UnixSeconds.nullable().describe(
       'When the last pass was completed; null before the first one is.',
     ),

@@ -48,6 +48,8 @@ export interface Restored {
   readonly restored: readonly RestoredDatabase[];
   /** Names of the sound databases that were left as they are. */
   readonly left: readonly string[];
+  /** Names of the databases that nobody had used yet when the backup was made. */
+  readonly neverUsed: readonly string[];
 }
 
 /**
@@ -61,7 +63,8 @@ export async function restoreBackup(
   { from, data, databases, all }: RestoreOptions,
   tools: RestoreTools,
 ): Promise<Restored> {
-  const copies = chooseCopies(await manifestOf(from), databases, from);
+  const manifest = await manifestOf(from);
+  const copies = chooseCopies(manifest, databases, from);
   await requireFolder(data);
   const lock = acquireDataLock(data, tools.now);
   const staged: Array<{ readonly copy: BackupCopy; readonly path: string }> = [];
@@ -81,7 +84,7 @@ export async function restoreBackup(
       tools.failpoints.hit('restore:placed');
     }
     await fsyncDirectory(data);
-    return { restored, left };
+    return { restored, left, neverUsed: databases.length === 0 ? manifest.missing : [] };
   } finally {
     for (const { path } of staged) await rm(path, { force: true });
     lock.release();
@@ -98,14 +101,16 @@ async function manifestOf(from: string): Promise<BackupManifest> {
 }
 
 function chooseCopies(
-  { databases: copies }: BackupManifest,
+  { databases: copies, missing }: BackupManifest,
   wanted: readonly string[],
   from: string,
 ): readonly BackupCopy[] {
   const unknown = wanted.filter((name) => !copies.some((copy) => copy.name === name));
   if (unknown.length > 0) {
     const known = copies.map(({ name }) => name).join(', ');
-    throw new RestoreError(`${from} has no copy of ${unknown.join(', ')}; it has: ${known}`);
+    const neverUsed = missing.filter((name) => unknown.includes(name)).join(', ');
+    const reason = neverUsed === '' ? '' : `; when it was made, nobody had used ${neverUsed} yet`;
+    throw new RestoreError(`${from} has no copy of ${unknown.join(', ')}${reason}; it has: ${known}`);
   }
   return wanted.length === 0 ? copies : copies.filter(({ name }) => wanted.includes(name));
 }

@@ -63,7 +63,7 @@ function heldText(data: string, { holder }: DataLockHeldError): string {
   return `a daemon${holder} uses ${data}; stop it and its supervisor first; nothing was changed`;
 }
 
-function describe({ restored, left }: Restored): string {
+function describe({ restored, left, neverUsed }: Restored): string {
   return [
     ...restored.map(({ name, bytes, keptAt }) => {
       const before = keptAt === null ? 'there was no file before' : `the file before is ${keptAt}`;
@@ -71,6 +71,9 @@ function describe({ restored, left }: Restored): string {
     }),
     ...left.map(
       (name) => `${name}: sound, left as it is; to replace it too, run again with --database ${name}\n`,
+    ),
+    ...neverUsed.map(
+      (name) => `${name}: nobody had used it yet when the backup was made; nothing to restore\n`,
     ),
   ].join('');
 }
