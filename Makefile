@@ -72,9 +72,21 @@ format: ## Formats the sources in place
 docs: ## Regenerates the reference
 	@$(dev_tools) && node scripts/reference-docs.ts && node scripts/chart.ts
 
+.PHONY: docs-site
+docs-site: ## Builds the documentation as a site of static files: make docs-site [SITE=.site] [BASE=/]
+	@$(dev_tools) && exec node scripts/docs-site.ts --out "$(or $(SITE),.site)" --base "$(or $(BASE),/)"
+
 .PHONY: bench
 bench: ## Measures ratios against peers: make bench [ROUNDS=7] [ONLY=sync,hashing]
 	@$(dev_tools) && env $(node_options) node cmd/compile-modules.ts && exec node test/bench/main.ts --rounds $(ROUNDS) $(if $(ONLY),--only "$(ONLY)")
+
+.PHONY: bench-quick
+bench-quick: ## Measures what people ask for first, in about three minutes
+	@$(dev_tools) && env $(node_options) node cmd/compile-modules.ts && exec node test/bench/main.ts --rounds 5 --only brief
+
+.PHONY: bench-compare
+bench-compare: ## Compares figures with those of another commit, in alternating rounds: make bench-compare REV=main [ONLY=brief] [ROUNDS=7]
+	@$(dev_tools) && exec node scripts/bench-compare.ts "$(REV)" --only "$(or $(ONLY),brief)" --rounds $(ROUNDS)
 
 .PHONY: console
 console: ## Builds the console that the server serves
@@ -89,14 +101,22 @@ kube-tools: ## Builds the Kubernetes programs for the tests, and prints their fo
 	@scripts/kube-tools.sh $(or $(PROGRAMS),all)
 
 .PHONY: manifests
-manifests: ## Renders manifests/install.yaml from the chart
+manifests: ## Renders namespace.yaml, crd.yaml and install.yaml of manifests from the chart
 	@$(dev_tools) && node scripts/manifests.ts
 
 .PHONY: image
 image: ## Builds the container image: make image [IMAGE=slipway:dev] [NODE_IMAGE=node:26-slim]
 	docker build -t "$(or $(IMAGE),slipway:dev)" --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" \
-		--build-arg SOURCE="$$(git config --get remote.origin.url || echo unknown)" $(if $(NODE_IMAGE),--build-arg NODE_IMAGE="$(NODE_IMAGE)") .
+		--build-arg SOURCE="$$(scripts/source-address.sh)" $(if $(NODE_IMAGE),--build-arg NODE_IMAGE="$(NODE_IMAGE)") .
 
 .PHONY: sbom
-sbom: ## Prints the bill of materials of the production dependencies (CycloneDX); the image holds the same
+sbom: ## Prints the bill of materials of the production dependencies (CycloneDX); the image contains its own
 	@$(run_tools) && exec node scripts/sbom.ts
+
+.PHONY: release
+release: ## Builds a release of this commit into .release/VERSION: make release VERSION=0.1.0 [REGISTRY=ghcr.io/OWNER] [KEY=cosign.key] [NODE_IMAGE=node:26-slim] [DOCKER_FLAGS=]
+	@$(dev_tools) && exec node scripts/release.ts --version "$(VERSION)" --registry "$(REGISTRY)" --key "$(KEY)" --docker-flags="$(DOCKER_FLAGS)" $(if $(NODE_IMAGE),--node-image "$(NODE_IMAGE)")
+
+.PHONY: publish
+publish: ## Publishes .release/VERSION, image and charts: make publish VERSION=0.1.0 REGISTRY=ghcr.io/OWNER [KEY=cosign.key|keyless]
+	@$(dev_tools) && exec node scripts/publish.ts --version "$(VERSION)" --registry "$(REGISTRY)" --key "$(KEY)"

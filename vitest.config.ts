@@ -10,7 +10,8 @@ import { requireNode } from './test/support/require-node.ts';
 requireNode(process.versions.node, manifest.engines.node);
 
 const BUILT_CONSOLE = 'test/support/built-console.ts';
-const COMPARE_BYTES = 'test/support/compare-bytes.ts';
+/** What every test file begins with. */
+const SETUP = ['test/support/processor-time.ts', 'test/support/compare-bytes.ts'];
 
 // Programs that tests start begin in half of the time with it; the Makefile sets the same.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('.tools/compile-cache');
@@ -23,7 +24,9 @@ const inOneProcess = {
   isolate: false,
   globalSetup: [BUILT_CONSOLE, 'test/support/memory-directory.ts'],
   setupFiles: [
-    COMPARE_BYTES,
+    ...SETUP,
+    'test/support/reuse-threads.ts',
+    'test/support/property-seed.ts',
     ...(process.env['NODE_V8_COVERAGE'] === undefined ? [] : ['test/support/take-coverage.ts']),
   ],
   env: MEMORY_DIRECTORY === null ? {} : { TMPDIR: MEMORY_DIRECTORY },
@@ -45,11 +48,12 @@ const tier = (
     pool: 'forks',
     testTimeout: isLong ? testTimeout * 10 : testTimeout,
     hookTimeout: testTimeout,
-    // A wait ends a little before its test does, so that the test fails with what it waited for.
-    expect: { poll: { timeout: testTimeout - 10_000 } },
+    // A wait ends a little before its test does, so that the test fails with what it waited for. Every probe takes milliseconds of
+    // the program that it asks.
+    expect: { poll: { timeout: testTimeout - 10_000, interval: 100 } },
     env: { SLIPWAY_TEST_WAIT_MS: String(testTimeout - 10_000), ...env },
     globalSetup: [BUILT_CONSOLE],
-    setupFiles: [COMPARE_BYTES],
+    setupFiles: SETUP,
     // The log of CI shows the message of a failure only, so it must quote what was compared.
     chaiConfig: { truncateThreshold: 2_000 },
     ...options,

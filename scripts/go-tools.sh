@@ -10,7 +10,8 @@ target=$1
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 package=${target%@*}
-name=${package##*/}
+# The last folder of a package may be the major version of its module.
+name=$(printf '%s\n' "$package" | sed 's,/v[0-9]*$,,; s,.*/,,')
 
 say() { printf '%s\n' "slipway $name: $*" >&2; }
 fail() { say "$*"; exit 1; }

@@ -32,8 +32,8 @@ else
   done
 fi
 
-# Versions, Python and this script are the name of the folder, so another version never meets old packages.
-key=$({ cat "$root/scripts/python-tools.sh" "$root/scripts/$name/"*requirements.txt; python3 -VV; uname -sm; } | cksum | cut -d" " -f1)
+# Versions, Python, this script and the module are the name of the folder, so another version never meets old packages.
+key=$({ printf '%s\n' "$module"; cat "$root/scripts/python-tools.sh" "$root/scripts/$name/"*requirements.txt; python3 -VV; uname -sm; } | cksum | cut -d" " -f1)
 folder=$base/$key
 if ! [ -x "$folder/bin/run" ]; then
   say "installing into $folder"

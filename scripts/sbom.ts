@@ -1,11 +1,13 @@
 /**
  * Prints the bill of materials of the production packages (CycloneDX, JSON), from the lock file in the current folder.
+ * `--installed`: only of those that are in node_modules.
  *
- *   node scripts/sbom.ts
+ *   node scripts/sbom.ts [--installed]
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { argv } from 'node:process';
 import { productionPackages } from './sbom/production-packages.ts';
 
 interface BillOfMaterials {
@@ -30,7 +32,10 @@ const run = spawnSync(
 if (run.status !== 0) throw new Error(`npm sbom failed: ${run.error?.message ?? run.stderr}`);
 const bill = JSON.parse(run.stdout) as BillOfMaterials;
 const lockFile = readFileSync('package-lock.json', 'utf8');
-const wanted = new Set(productionPackages(lockFile).map(({ name, version }) => `${name}@${version}`));
+const packages = argv.includes('--installed')
+  ? readFileSync('node_modules/.package-lock.json', 'utf8')
+  : lockFile;
+const wanted = new Set(productionPackages(packages).map(({ name, version }) => `${name}@${version}`));
 // npm gives a package that is installed under another name that name, and refers to it by its own.
 const components = bill.components
   .filter(({ 'bom-ref': reference }) => wanted.has(reference))
@@ -41,8 +46,8 @@ for (const { 'bom-ref': reference } of bill.components) roots.delete(reference);
 const dependencies = bill.dependencies
   .filter(({ ref }) => known.has(ref) || roots.has(ref))
   .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => known.has(other)) }));
-// The same lock file gives the same document, so that the image can be built again.
-const digest = createHash('sha256').update(lockFile).digest('hex');
+// The same packages give the same document, so that the image can be built again.
+const digest = createHash('sha256').update(packages).digest('hex');
 const serialNumber = `urn:uuid:${digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')}`;
 const { timestamp: _timestamp, ...metadata } = bill.metadata;
 console.log(JSON.stringify({ ...bill, serialNumber, metadata, components, dependencies }, null, 2));

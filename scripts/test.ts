@@ -12,8 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { GROUPS, type Stage, type StageContext } from './test/stages.ts';
+import { LANES, type Stage, type StageContext } from './test/stages.ts';
 import { renderSummary, type Row } from './test/summary.ts';
+import { PROCESSOR_TIMES } from './test/vitest-tier.ts';
 
 async function main(): Promise<number> {
   const { values, positionals: wanted } = parseArgs({
@@ -21,26 +22,24 @@ async function main(): Promise<number> {
     allowPositionals: true,
   });
   const changedSince = values.changed ? branchPoint() : undefined;
-  const names = new Set(GROUPS.flat(2).map(({ name }) => name));
+  const names = new Set(LANES.flat().map(({ name }) => name));
   const unknown = wanted.filter((name) => !names.has(name));
   if (unknown.length > 0) {
     console.error(`unknown stage ${unknown.join(', ')}; stages: ${[...names].join(', ')}`);
     return 2;
   }
   const workDirectory = await mkdtemp(join(tmpdir(), 'slipway-test-'));
-  const rows: Row[] = [];
-  for (const group of GROUPS) {
-    const lanes = group
-      .map((lane) => lane.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
-      .filter((lane) => lane.length > 0);
-    const ended = await Promise.all(
-      lanes.map(async (lane) => await runLane(lane, { workDirectory, changedSince }, lanes.length > 1)),
-    );
-    rows.push(...ended.flat());
-  }
+  // Each test file adds its line.
+  process.env['SLIPWAY_TEST_TIMES'] = join(workDirectory, PROCESSOR_TIMES);
+  const lanes = LANES.map((lane) =>
+    lane.filter(({ name }) => wanted.length === 0 || wanted.includes(name)),
+  ).filter((lane) => lane.length > 0);
+  const ended = await Promise.all(
+    lanes.map(async (lane) => await runLane(lane, { workDirectory, changedSince }, lanes.length > 1)),
+  );
   await rm(workDirectory, { recursive: true, force: true });
   // A skipped test proves nothing: a user sees it named, in CI it is a failure.
-  const { text, failed } = renderSummary(rows, { skipsFail: process.env['CI'] === 'true' });
+  const { text, failed } = renderSummary(ended.flat(), { skipsFail: process.env['CI'] === 'true' });
   console.log(text);
   return failed === 0 ? 0 : 1;
 }

@@ -31,34 +31,6 @@ ${options(COMMON_OPTION_TEXTS)}
 
 Do not put the token on the command line, where every user of the machine can read it.
 
-## Contexts
-
-A context keeps the address of a service, where its token is, and defaults. The file is \`SLIPWAY_CTL_CONFIG\`, else
-\`slipway/ctl.yaml\` below \`XDG_CONFIG_HOME\` or \`~/.config\`. \`context set\`, \`use\`, \`list\` and \`delete\` change and show it; an editor
-does, too:
-
-\`\`\`yaml
-current: production
-contexts:
-  production:
-    url: https://resources.example.org
-    tokenFile: production.token # relative to this file
-  staging:
-    kubeContext: staging # --context: goes through the cluster
-    namespace: games
-    target: service/slipway-admin
-    targetPort: http
-    tokenSecret: slipway-admin/token
-    timeoutSeconds: 60
-    output: wide
-\`\`\`
-
-\`--ctl-context NAME\` and \`SLIPWAY_CTL_CONTEXT\` name a context; without a name the current one is used. With \`--url\` or the options of a cluster, no context is used; with
-\`SLIPWAY_CTL_URL\`, and by \`kubectl slipway\`, only one that is named. The address and the token of a context belong together: a context
-has \`url\` or keys of a cluster, and with a context \`SLIPWAY_CTL_URL\`, \`SLIPWAY_CTL_TOKEN_FILE\` and \`SLIPWAY_CTL_TOKEN\` are not read.
-\`--token-file\` and \`--token-secret\` win over the token of a context. The file may hold the token itself as \`token\`, but then only its
-owner may open it (mode 0600); otherwise it is refused.
-
 ## Completion of words
 
 \`source <(slipway completion bash)\` in \`~/.bashrc\`, or \`zsh\` in \`~/.zshrc\` after \`compinit\`; in fish

@@ -93,6 +93,7 @@ const PRINTER_COLUMNS = [
   { name: 'Attested-Until', type: 'string', jsonPath: '.status.release.attestationExpiresAt', priority: 1 },
   { name: 'Message', type: 'string', jsonPath: `${READY}.message`, priority: 1 },
   { name: 'Healthy', type: 'string', jsonPath: `${HEALTHY}.status`, priority: 1 },
+  { name: 'Observed', type: 'date', jsonPath: '.status.observedAt', priority: 1 },
   { name: 'Next-Step', type: 'string', jsonPath: `${HEALTHY}.message`, priority: 1 },
 ] as const;
 

@@ -7,7 +7,8 @@ export function renderDependencies(lockFile: string): string {
   return `# Dependencies
 
 The npm packages that Slipway runs with, from \`package-lock.json\`. An installation holds those of its platform.
-\`make sbom\` prints the same as a bill of materials in the CycloneDX format, and the image holds it as \`/app/sbom.cdx.json\`.
+\`make sbom\` prints the same as a bill of materials in the CycloneDX format. The image holds only the packages, and of them the
+files, that a program loads; \`/app/sbom.cdx.json\` lists them.
 \`test/arch/licences.test.ts\` lists the licences that are allowed.
 
 ${table(['Package', 'Version', 'Licence'], rows)}

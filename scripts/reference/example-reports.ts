@@ -327,6 +327,7 @@ export const REPORT_EXAMPLES: {
         previous_unit_id: null,
         next_unit_id: 'tu1_nbswy3dpeb3w64tmmqqhgzlyha',
         carried_by: { tier: 'same', unit_id: 'tu1_mzxw6ytboi2dgnbvgy3tqojqga' },
+        box: { columns: 44, lines: 2, font_width: 1 },
         translation: UNIT_TRANSLATION_EXAMPLE,
       },
     ],
@@ -517,6 +518,24 @@ export const REPORT_EXAMPLES: {
       excluded: 0,
       by_state: { untranslated: 60, draft: 50, translated: 100, proofread: 40_000, blocked: 3, stale: 0 },
       publishable: 40_000,
+    },
+    machine_translation: {
+      source_language: 'ja',
+      target_language: 'zh-Hans',
+      providers: [
+        {
+          name: 'gpt',
+          kind: 'openai',
+          model: 'gpt-4.1-mini',
+          is_default: true,
+          can_review: true,
+          fallback: null,
+          state: 'works',
+          last_answer_at: EXAMPLE.at,
+          last_failure: null,
+          next_request_at: null,
+        },
+      ],
     },
     history: [
       {

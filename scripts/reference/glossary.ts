@@ -50,7 +50,7 @@ export function renderGlossary(): string {
 Generated from the code by \`make docs\`; do not edit.
 
 The Glossary says how terms are translated. Its file is \`glossary.db\` in \`data.dir\`. It holds human work, so the daemon
-never empties, renames or replaces it. A file that is missing after the first start, damaged, read-only, of a newer daemon or
+never empties, renames or replaces it. A file that is missing after its first use, damaged, read-only, of a newer daemon or
 of another program makes the reads and actions of the Glossary answer 503 and the doctor check \`database.glossary\` fail;
 everything else works. Restore the file from a backup while the daemon is stopped. To begin with an empty one, delete
 \`.glossary.db.created\`, too.
@@ -81,7 +81,7 @@ from being changed. The id of a deleted term is not used again.
 
 ## Diagnosis
 
-An approved term is a \`must\`, a draft a \`should\`, the translation of a deprecated term is \`forbidden\`. With
+An approved term is a \`must\`, a draft with a translation a \`should\`, the translation of a deprecated term is \`forbidden\`. With
 \`translated_text\` in the context the translation is checked, too; \`source_language\` and \`target_language\` in it replace the
 configured languages. Findings of the severity \`error\` block. The report treats every container as proofread.
 

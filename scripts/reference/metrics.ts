@@ -98,7 +98,13 @@ function daemonMetrics(): Registry {
 
 function operatorMetrics(): Registry {
   const registry = new Registry();
-  createOperatorMetrics(registry).observe({ channels: unread, queued: unread, isLeading: unread });
+  createOperatorMetrics(registry).observe({
+    channels: unread,
+    queued: unread,
+    isLeading: unread,
+    failuresOf: unread,
+    missingFields: unread,
+  });
   return registry;
 }
 

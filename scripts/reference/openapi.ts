@@ -8,7 +8,7 @@ import { INTERFACE_VERSION, listOperations } from '../../src/contract/operations
 import { UNREADY_EXAMPLE } from './example-answers.ts';
 import { exampleOf } from './examples.ts';
 import { CDN_RESPONSE_HEADERS, operationParameters } from './openapi-parameters.ts';
-import { PROBLEM_TYPE_BASE, RUNBOOK_BASE } from '../../src/contract/problems/problem-links.ts';
+import { PROBLEM_TYPE_BASE } from '../../src/contract/problems/problem-links.ts';
 import { ProblemSchema } from '../../src/contract/problems/problem-schema.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems/problems.ts';
 import { ControlBodySchema } from '../../src/contract/actions/control-body.ts';
@@ -202,7 +202,7 @@ function problemExample(code: ProblemCode): z.input<typeof ProblemSchema> {
       ? { errors: [{ pointer: 'limit', message: 'must be an integer from 1 to 1000, in decimal digits' }] }
       : {}),
     ...(code === 'not_distributable' || code === 'release_not_distributable'
-      ? { reason: 'EntryDamaged' as const, documentation: `${RUNBOOK_BASE}EntryDamaged.md` }
+      ? { reason: 'EntryDamaged' as const }
       : {}),
     ...(code === 'daemon_rejected' ? { daemon: { status: 409, code: 'task_already_terminal' } } : {}),
   };

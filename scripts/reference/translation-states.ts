@@ -74,6 +74,24 @@ Generated from the code by \`make docs\`; do not edit.
 Every text unit has one state in the target language. \`parse.text_units\` shows it as \`translation.state\`, with a \`revision\`
 that grows with every change and never begins again.
 
+\`\`\`mermaid
+stateDiagram-v2
+  accTitle: States of a unit
+  accDescr: From untranslated through draft and translated to proofread; findings block a unit, a changed source makes it stale.
+  [*] --> untranslated
+  untranslated --> draft: a target is stored
+  draft --> translated: handed in
+  translated --> proofread: accepted
+  translated --> draft: returned
+  draft --> blocked: finding of severity error
+  translated --> blocked: judged again
+  blocked --> draft: waiver, override or better target
+  translated --> stale: the source changes
+  proofread --> stale: the source changes
+  stale --> draft: a new target
+  stale --> translated: the old source comes back
+\`\`\`
+
 ${table(
   ['State', 'Meaning', 'How a unit gets into it'],
   UNIT_STATES.map((state) => [`\`${state}\``, ...UNITS[state]]),
@@ -100,6 +118,25 @@ that a release had; those that were replaced are kept for the next ten releases 
 \`published\`, \`failed\`, \`skipped\` or \`superseded\` as they were set, \`blocked\`, \`in_progress\` while a worker has a lease, the
 \`pending\` or \`in_progress\` that someone asked for, and then what the units say. A task of which workers gave up some units is
 \`in_progress\`, with the \`worker_status\` \`failed\`.
+
+\`\`\`mermaid
+stateDiagram-v2
+  accTitle: Statuses of a task
+  accDescr: From pending through in_progress, translated and proofread to published; a task can be blocked, failed, skipped or superseded.
+  [*] --> pending
+  pending --> in_progress: a lease, or a first target
+  in_progress --> translated: every unit has a target
+  translated --> proofread: every unit is accepted
+  proofread --> published: localized-publish
+  in_progress --> blocked: a unit is blocked
+  blocked --> in_progress: no unit is blocked
+  pending --> failed: attempts are used up
+  failed --> pending: opened again
+  pending --> skipped: someone decides
+  skipped --> pending: opened again
+  published --> superseded: the file has other units
+  superseded --> [*]
+\`\`\`
 
 ${table(
   ['Status', 'Meaning', '`translation-task-update` may set'],

@@ -17,4 +17,6 @@ export interface Outcome {
 export interface TestFile {
   readonly path: string;
   readonly seconds: number;
+  /** That of its process and of the programs that it started; missing where the system does not tell it. */
+  readonly processorSeconds?: number;
 }

@@ -37,30 +37,27 @@ const CLUSTER_WORKERS = 2;
 const NODE_WORKERS = 3;
 
 /**
- * Every stage. The groups run one after the other; the lanes of a group run side by side, because tests with processes and
- * clusters wait more than they compute; the stages of a lane run one after the other.
+ * Every stage. The lanes run side by side; the stages of a lane run one after the other. Together they keep two processors busy from
+ * the first minute to the last: the first lane computes, the second has what needs one processor, and the third waits for pods most
+ * of the time, so it begins at once.
  */
-export const GROUPS: ReadonlyArray<ReadonlyArray<readonly Stage[]>> = [
+export const LANES: ReadonlyArray<readonly Stage[]> = [
+  [{ name: 'console', run: builtTwice }, tier('unit'), tier('arch'), tier('integration')],
   [
-    [
-      stage('format', 'oxfmt', '--check', '.'),
-      stage('lint', 'oxlint', '--deny-warnings'),
-      { name: 'types', run: types },
-      stage('dead-code', 'knip'),
-      stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),
-      stage('chart', 'node', 'scripts/chart.ts', '--check'),
-      { name: 'workflows', run: checkWorkflows },
-    ],
-    [{ name: 'console', run: builtTwice }, tier('unit'), tier('arch')],
+    stage('format', 'oxfmt', '--check', '.'),
+    stage('lint', 'oxlint', '--deny-warnings'),
+    { name: 'types', run: types },
+    stage('dead-code', 'knip'),
+    stage('docs', 'node', 'scripts/reference-docs.ts', '--check'),
+    stage('chart', 'node', 'scripts/chart.ts', '--check'),
+    { name: 'workflows', run: checkWorkflows },
+    clusterTier('cluster', CONTROL_PLANE, CLUSTER_WORKERS),
+    // One file after the other, because each starts a browser and a system.
+    { ...tier('e2e', 1, ['browser']), name: 'browser' },
   ],
   [
-    [tier('integration'), browserTier('1/2')],
-    [
-      clusterTier('cluster', CONTROL_PLANE, CLUSTER_WORKERS),
-      { ...tier('e2e', 1, ['container']), part: 'container' },
-      { ...clusterTier('e2e-cluster', WHOLE_NODE, NODE_WORKERS), name: 'e2e', part: 'cluster' },
-      browserTier('2/2'),
-    ],
+    { ...clusterTier('e2e-cluster', WHOLE_NODE, NODE_WORKERS), name: 'e2e', part: 'cluster' },
+    { ...tier('e2e', 1, ['container']), part: 'container' },
   ],
 ];
 
@@ -95,19 +92,6 @@ function clusterTier(project: string, programs: readonly string[], workers: numb
       if (programs.length > 0) await execute('scripts/kube-tools.sh', programs, context.label);
       return await run(context);
     },
-  };
-}
-
-/**
- * A part of the tests in a browser. Each lane has one half of the files. They run one after the other, because each starts a
- * browser and a system.
- */
-function browserTier(shard: string): Stage {
-  return {
-    name: 'browser',
-    part: shard,
-    run: async (context) =>
-      await runTier({ project: 'e2e', folders: ['browser'], shard, workers: 1, context }),
   };
 }
 

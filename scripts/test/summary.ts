@@ -1,4 +1,4 @@
-import type { Outcome } from './outcome.ts';
+import type { Outcome, TestFile } from './outcome.ts';
 
 /** A stage that has ended. */
 export interface Row extends Outcome {
@@ -8,8 +8,8 @@ export interface Row extends Outcome {
 
 /** How many failures, and how many skipped tests, are printed again at the end. */
 const MAX_LISTED = 10;
-/** How many of the slowest test files of a stage are listed. */
-const SLOWEST = 10;
+/** How many of the dearest test files of a stage are listed. */
+const DEAREST = 10;
 
 /** The end of a run. */
 export interface Summary {
@@ -20,7 +20,7 @@ export interface Summary {
 }
 
 /**
- * Renders the table of the stages, the slowest files of each, the failures and the totals.
+ * Renders the table of the stages, the files of each that took most of a processor, the failures and the totals.
  *
  * @param skipsFail whether a skipped test counts as failed
  */
@@ -31,7 +31,7 @@ export function renderSummary(rows: readonly Row[], { skipsFail }: { readonly sk
   const failed = total('failed') + (skipsFail ? skipped : 0);
   const lines = [
     ...tableOf(rows),
-    ...rows.flatMap(slowestOf),
+    ...rows.flatMap(dearestOf),
     ...failuresOf(rows),
     ...skipsOf(rows),
     ...(skipped > 0 ? ['', `${skipped} skipped because a tool is missing; see above`] : []),
@@ -61,14 +61,24 @@ function tableOf(rows: readonly Row[]): string[] {
   ];
 }
 
-function slowestOf({ name, files: unsorted = [] }: Row): string[] {
-  const files = unsorted.toSorted((a, b) => b.seconds - a.seconds);
+function dearestOf({ name, files: unsorted = [] }: Row): string[] {
+  const files = unsorted.toSorted((a, b) => costOf(b) - costOf(a));
   if (files.length === 0) return [];
   return [
     '',
-    `slowest files of ${name}`,
-    ...files.slice(0, SLOWEST).map(({ path, seconds }) => `${pad(seconds.toFixed(1), 8)}  ${path}`),
+    ` seconds  of a processor  dearest files of ${name}`,
+    ...files
+      .slice(0, DEAREST)
+      .map(
+        ({ path, seconds, processorSeconds }) =>
+          `${pad(seconds.toFixed(1), 8)}  ${pad(processorSeconds?.toFixed(1) ?? '', 14)}  ${path}`,
+      ),
   ];
+}
+
+/** Wall time depends on what else ran. */
+function costOf({ seconds, processorSeconds = seconds }: TestFile): number {
+  return processorSeconds;
 }
 
 function failuresOf(rows: readonly Row[]): string[] {

@@ -26,6 +26,9 @@ interface FileReport {
   }>;
 }
 
+/** The file, below the folder of reports, to which each test file adds its processor time: `test/support/processor-time.ts`. */
+export const PROCESSOR_TIMES = 'processor-times.jsonl';
+
 /** How many lines of each failure are printed again at the end. */
 const FAILURE_LINES = 20;
 
@@ -35,8 +38,6 @@ export interface TierOptions {
   readonly project: string;
   /** The folders whose tests run, relative to that of the project; all when empty. */
   readonly folders?: readonly string[];
-  /** Which part of the test files runs, such as `1/2`; default all. */
-  readonly shard?: string;
   /** How many test files run at the same time. */
   readonly workers: number;
   readonly context: StageContext;
@@ -46,11 +47,10 @@ export interface TierOptions {
 export async function runTier({
   project,
   folders = [],
-  shard = '1/1',
   workers,
   context: { workDirectory, label, changedSince },
 }: TierOptions): Promise<Outcome> {
-  const path = join(workDirectory, `${[project, ...folders, ...shard.split('/')].join('-')}.json`);
+  const path = join(workDirectory, `${[project, ...folders].join('-')}.json`);
   const { code, processorSeconds } = await execute(
     'vitest',
     [
@@ -58,7 +58,6 @@ export async function runTier({
       '--project',
       project,
       `--maxWorkers=${workers}`,
-      `--shard=${shard}`,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${path}`,
@@ -72,6 +71,7 @@ export async function runTier({
     (): TestReport => ({}),
   );
   const results = report.testResults ?? [];
+  const processorTimes = await readProcessorTimes(join(workDirectory, PROCESSOR_TIMES));
   const failures = results.flatMap(failuresIn);
   return {
     passed: report.numPassedTests ?? 0,
@@ -81,11 +81,27 @@ export async function runTier({
     processorSeconds,
     failures,
     skips: results.flatMap(skipsIn),
-    files: results.map(({ name, startTime, endTime }) => ({
-      path: relative(process.cwd(), name),
-      seconds: (endTime - startTime) / 1000,
-    })),
+    files: results.map(({ name, startTime, endTime }) => {
+      const ofProcessor = processorTimes.get(name);
+      return {
+        path: relative(process.cwd(), name),
+        seconds: (endTime - startTime) / 1000,
+        ...(ofProcessor === undefined ? {} : { processorSeconds: ofProcessor }),
+      };
+    }),
   };
+}
+
+/** The processor time of each test file that has ended, by its path. */
+async function readProcessorTimes(path: string): Promise<ReadonlyMap<string, number>> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const lines = text.split('\n').filter((line) => line !== '');
+  return new Map(
+    lines.map((line) => {
+      const { path: file, seconds } = JSON.parse(line) as { readonly path: string; readonly seconds: number };
+      return [file, seconds];
+    }),
+  );
 }
 
 /** File, title and beginning of the message of each failed test; of the file when it failed as a whole. */

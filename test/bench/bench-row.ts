@@ -1,3 +1,5 @@
+import { median } from './statistics.ts';
+
 /** Options of a bench run. */
 export interface BenchOptions {
   /** Measurements of each case; the median counts. */
@@ -35,4 +37,45 @@ export interface BenchRow {
 /** The export of every bench file. */
 export interface BenchModule {
   run(options: BenchOptions): Promise<BenchRow[]>;
+}
+
+/** What a value must meet; without either, the row is a figure without a verdict. */
+export interface Bound {
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/**
+ * Makes a row whose value is the median of its rounds.
+ *
+ * @param judged `false` for small inputs and for runs that others disturbed
+ */
+export function benchRow({
+  name,
+  rounds,
+  unit,
+  bound = {},
+  judged = true,
+  note,
+}: {
+  readonly name: string;
+  readonly rounds: readonly number[];
+  readonly unit: string;
+  readonly bound?: Bound;
+  readonly judged?: boolean;
+  readonly note: string;
+}): BenchRow {
+  const value = median(rounds);
+  const { atLeast, atMost } = bound;
+  const isBound = atLeast !== undefined || atMost !== undefined;
+  const isMet = value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity);
+  return {
+    case: name,
+    value,
+    unit,
+    target: isBound ? (atLeast === undefined ? `<= ${atMost}` : `>= ${atLeast}`) : 'none',
+    pass: isBound && judged ? isMet : null,
+    rounds,
+    note,
+  };
 }

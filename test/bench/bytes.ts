@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { hasTool } from '../support/tools.ts';
 import type { BenchOptions, BenchRow } from './bench-row.ts';
-import { BYTE_CASES, type ByteCase, type CaseRequest } from './bytes/byte-case.ts';
+import { BYTE_CASES, type ByteCase, type CaseRequest, type ComparedPeer } from './bytes/byte-case.ts';
 import { writeCorpus, type Corpus } from './bytes/corpus.ts';
 import { measurePeer, type LoadPlan, type Measured } from './bytes/measure-peer.ts';
 import { startNginxPeer } from './bytes/nginx-peer.ts';
-import { NODE_FILE_SERVERS, startNodePeer } from './bytes/node-peer.ts';
+import { startNodePeer } from './bytes/node-peer.ts';
 import type { Peer } from './bytes/peer.ts';
 import { findPlacement, type Placement } from './bytes/placement.ts';
 import { rowsOfCase, type OtherPeer } from './bytes/rows-of-case.ts';
@@ -21,16 +21,22 @@ interface Bench {
   readonly options: BenchOptions;
   readonly corpus: Corpus;
   readonly placement: Placement;
-  readonly nginx: Peer;
   readonly slipway: Readonly<Record<ByteCase['cache'], Peer>>;
+  readonly peers: Readonly<Record<ComparedPeer, Peer>>;
+  /** Servers that no case is judged by. */
   readonly others: readonly Peer[];
 }
 
 /**
- * Resource bytes of the real server, with metrics and verification and without access log, against nginx with one
- * worker.
+ * Resource bytes of the real server, with metrics and verification and without access log, against servers with one worker
+ * that do the same work.
  */
 export async function run(options: BenchOptions): Promise<BenchRow[]> {
+  return await runCases(options, BYTE_CASES);
+}
+
+/** Measures some of the cases. */
+export async function runCases(options: BenchOptions, cases: readonly ByteCase[]): Promise<BenchRow[]> {
   const missing = ['nginx', 'wrk', 'taskset'].filter((tool) => !hasTool(tool));
   const placement = missing.length === 0 ? findPlacement() : null;
   if (placement === null) {
@@ -52,30 +58,32 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
       options,
       corpus,
       placement,
-      nginx: keep(await startNginxPeer(join(directory, 'nginx'), corpus.directory)),
       slipway: {
         default: await site.startServer('Slipway'),
         none: await site.startServer('Slipway without cache', { cache: { blockBytes: 0 } }),
       },
-      others: await startAll(corpus, keep),
+      peers: {
+        nginx: keep(await startNginxPeer(join(directory, 'nginx'), corpus.directory)),
+        'node:http': keep(await startNodePeer('node:http', corpus.directory)),
+        pread: keep(await startNodePeer('pread', corpus.directory)),
+      },
+      others: [
+        keep(await startNodePeer('express.static', corpus.directory)),
+        keep(await startNodePeer('sirv', corpus.directory)),
+      ],
     };
     const rows: BenchRow[] = [];
-    for (const each of BYTE_CASES) rows.push(...(await measureCase(bench, each)));
+    for (const each of cases) rows.push(...(await measureCase(bench, each)));
     return rows;
   } finally {
     await Promise.all(peers.map(async (peer) => await peer.stop()));
   }
 }
 
-async function startAll(corpus: Corpus, keep: (peer: Peer) => Peer): Promise<Peer[]> {
-  const started: Peer[] = [];
-  for (const kind of NODE_FILE_SERVERS) started.push(keep(await startNodePeer(kind, corpus.directory)));
-  return started;
-}
-
 async function measureCase(bench: Bench, each: ByteCase): Promise<BenchRow[]> {
-  const { options, corpus, placement } = bench;
+  const { options, corpus, placement, peers } = bench;
   const slipway = bench.slipway[each.cache];
+  const judge = peers[each.peer];
   const plan: LoadPlan = { ...each, seconds: options.quick ? 0.3 : 2 };
   const prepare = async (peer: Peer, exact: boolean): Promise<(seconds?: number) => Promise<Measured>> => {
     const requests: readonly CaseRequest[] = await verifyPeer(peer, each, { corpus, exact });
@@ -83,9 +91,10 @@ async function measureCase(bench: Bench, each: ByteCase): Promise<BenchRow[]> {
       await measurePeer({ peer, url: peer.url(each.file), requests }, { ...plan, seconds }, placement);
   };
   const ours = await prepare(slipway, true);
-  const theirs = await prepare(bench.nginx, true);
+  const theirs = await prepare(judge, each.peer === 'nginx');
   const others: OtherPeer[] = [];
-  for (const peer of each.withOthers ? bench.others : []) {
+  const reported = each.withOthers ? [peers.nginx, peers['node:http'], ...bench.others] : [peers.nginx];
+  for (const peer of reported.filter((other) => other !== judge)) {
     const measure = await prepare(peer, false);
     const measured: Measured[] = [];
     for (let round = 0; round < Math.min(OTHER_ROUNDS, options.rounds); round += 1) {
@@ -99,5 +108,5 @@ async function measureCase(bench: Bench, each: ByteCase): Promise<BenchRow[]> {
     ours: async () => await ours(),
     theirs: async () => await theirs(),
   });
-  return rowsOfCase(each, result, { ours: slipway.name, theirs: bench.nginx.name, others });
+  return rowsOfCase(each, result, { ours: slipway.name, theirs: judge.name, others });
 }

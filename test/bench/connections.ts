@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hasTool } from '../support/tools.ts';
-import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { benchRow, type BenchOptions, type BenchRow } from './bench-row.ts';
 import { writeCorpus, writeLargeFiles, writeSmallFiles } from './bytes/corpus.ts';
 import {
   holdableConnections,
@@ -11,10 +11,10 @@ import {
   type HeldConnections,
 } from './bytes/held-connections.ts';
 import { measureLatencies } from './bytes/latencies.ts';
-import { findPlacement } from './bytes/placement.ts';
+import { CHART_DAEMON, findPlacement } from './bytes/placement.ts';
 import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
 import { residentBytes } from './processor-time.ts';
-import { largest, median } from './statistics.ts';
+import { largest } from './statistics.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const IDLE_CONNECTIONS = 5_000;
@@ -49,7 +49,12 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
   const directory = join(options.workDirectory, 'connections');
   const corpus = await writeCorpus(join(directory, 'files'), options);
   await writeSmallFiles(corpus.directory, options.quick ? 100 : 1_000);
-  const site = await startSlipwaySite(join(directory, 'slipway'), corpus.directory);
+  const site = await startSlipwaySite(
+    join(directory, 'slipway'),
+    corpus.directory,
+    {},
+    { daemon: CHART_DAEMON },
+  );
   const counts: HeldCounts = {
     idle: holdableConnections(options.quick ? 200 : IDLE_CONNECTIONS),
     stalled: holdableConnections(options.quick ? 20 : STALLED_DOWNLOADS),
@@ -183,14 +188,5 @@ function bounded(
     note,
   }: { readonly unit: string; readonly most: number; readonly judged: boolean; readonly note: string },
 ): BenchRow {
-  const value = median(rounds);
-  return {
-    case: `connections: ${name}`,
-    value,
-    unit,
-    target: `<= ${most}`,
-    pass: judged ? value <= most : null,
-    rounds,
-    note,
-  };
+  return benchRow({ name: `connections: ${name}`, rounds, unit, bound: { atMost: most }, judged, note });
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { benchRow, type BenchOptions, type BenchRow } from './bench-row.ts';
 import { askSite } from './ask-site.ts';
 import { requestHead, startSocketsLoad } from './bytes/load.ts';
 import { findPlacement, type Placement } from './bytes/placement.ts';
@@ -79,7 +79,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
         join(directory, name),
         directory,
         { upstream: { kind: 'slipway', slipway } },
-        placement.client('one'),
+        { daemon: placement.client('one'), server: placement.client('one') },
       );
       edges.push(edge);
       servers.push(await edge.startServer(name));
@@ -307,7 +307,5 @@ function row(
   limit: number | null,
   note: string,
 ): BenchRow {
-  const value = median(rounds);
-  const target = limit === null ? 'none' : `<= ${limit}`;
-  return { case: name, value, unit, target, pass: limit === null ? null : value <= limit, rounds, note };
+  return benchRow({ name, rounds, unit, bound: limit === null ? {} : { atMost: limit }, note });
 }

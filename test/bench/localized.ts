@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { processFigures } from '../support/process-figures.ts';
 import { until } from '../support/until.ts';
 import { askSite } from './ask-site.ts';
-import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { benchRow, type BenchOptions, type BenchRow } from './bench-row.ts';
 import { startSlipwaySite, type SlipwayServer, type SlipwaySite } from './bytes/slipway-site.ts';
 import { CATALOG_LIST, writeLocalizedUpstream, type LocalizedUpstream } from './localized-upstream.ts';
 import { prepareBuilding, type Building } from './patch-files.ts';
@@ -184,15 +184,8 @@ function rowsOf({
     name: string,
     values: readonly number[],
     { unit, atMost, note }: { readonly unit: string; readonly atMost: number; readonly note: string },
-  ): BenchRow => ({
-    case: `localized: ${name}`,
-    value: median(values),
-    unit,
-    target: `<= ${atMost}`,
-    pass: quick ? null : median(values) <= atMost,
-    rounds: values,
-    note,
-  });
+  ): BenchRow =>
+    benchRow({ name: `localized: ${name}`, rounds: values, unit, bound: { atMost }, judged: !quick, note });
   const medianOf = <Item>(items: readonly Item[], figure: (item: Item) => number): string =>
     median(items.map(figure)).toFixed(2);
   const files = `${size.localized} of ${size.containers} files, ${size.units} units`;

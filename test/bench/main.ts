@@ -1,7 +1,7 @@
 /**
  * Measures Slipway against peers in the same run and prints a table; `--json FILE` also writes the numbers.
  *
- *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,text-formats,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,edges,bundles,scale,operator,image] [--quick] [--json FILE]
+ *   node test/bench/main.ts [--rounds 7] [--only bytes,connections,hashing,manifest,parse-release,parse-index,parse,text-formats,unity-patch,localized,translate,translation-scale,memory,memory-files,glossary,sync,edges,bundles,scale,operator,image,starts,first-start,switch,workers,rest,growth,edge-copy,brief] [--quick] [--json FILE]
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, release, tmpdir, totalmem } from 'node:os';
@@ -33,6 +33,13 @@ const MODULES: Readonly<Record<string, () => Promise<BenchModule>>> = {
   scale: async () => await import('./scale.ts'),
   operator: async () => await import('./operator.ts'),
   image: async () => await import('./image.ts'),
+  starts: async () => await import('./starts.ts'),
+  'first-start': async () => await import('./first-start.ts'),
+  switch: async () => await import('./switch.ts'),
+  workers: async () => await import('./workers.ts'),
+  rest: async () => await import('./rest.ts'),
+  growth: async () => await import('./growth.ts'),
+  'edge-copy': async () => await import('./edge-copy.ts'),
 };
 
 async function main(): Promise<number> {
@@ -45,9 +52,10 @@ async function main(): Promise<number> {
     },
   });
   const names = values.only === undefined ? Object.keys(MODULES) : values.only.split(',');
-  const unknown = names.filter((name) => !(name in MODULES));
+  const modules: typeof MODULES = { ...MODULES, brief: async () => await import('./brief.ts') };
+  const unknown = names.filter((name) => !Object.hasOwn(modules, name));
   if (unknown.length > 0) {
-    console.error(`no bench ${unknown.join(', ')}; there are ${Object.keys(MODULES).join(', ')}`);
+    console.error(`no bench ${unknown.join(', ')}; there are ${Object.keys(modules).join(', ')}`);
     return 2;
   }
   // One round proves that the bench works.
@@ -58,7 +66,7 @@ async function main(): Promise<number> {
   try {
     for (const name of names) {
       console.error(`-- ${name}`);
-      const module = await MODULES[name]?.();
+      const module = await modules[name]?.();
       if (module !== undefined) {
         const options = { rounds, quick: values.quick, workDirectory };
         for (const row of await module.run(options)) {
@@ -70,7 +78,7 @@ async function main(): Promise<number> {
   } finally {
     await rm(workDirectory, { recursive: true, force: true });
   }
-  const machine = `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.version}`;
+  const machine = `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
   console.log(`\n${machine}\nforeign CPU and steal during the run: ${noise.summary()}\n`);
   console.log(renderTable(rows));
   const file = resolve(values.json);
@@ -81,8 +89,12 @@ async function main(): Promise<number> {
 }
 
 function renderRow(row: BenchRow): string {
-  const verdict = row.pass === null ? 'inconclusive' : row.pass ? 'ok' : 'MISSED';
-  return `${row.case}: ${format(row.value)} ${row.unit} (target ${row.target}) ${verdict}`;
+  return `${row.case}: ${format(row.value)} ${row.unit} (target ${row.target}) ${verdictOf(row, 'MISSED')}`;
+}
+
+function verdictOf({ pass, target }: BenchRow, missed: string): string {
+  if (pass === null) return target === 'none' ? '' : 'inconclusive';
+  return pass ? 'ok' : missed;
 }
 
 function renderTable(rows: readonly BenchRow[]): string {
@@ -92,8 +104,9 @@ function renderTable(rows: readonly BenchRow[]): string {
   ];
   for (const row of rows) {
     const spread = `${format(row.value)} [${format(Math.min(...row.rounds))} to ${format(Math.max(...row.rounds))}]`;
-    const verdict = row.pass === null ? 'inconclusive' : row.pass ? 'ok' : '**missed**';
-    lines.push(`| ${row.case} | ${spread} | ${row.unit} | ${row.target} | ${verdict} | ${row.note} |`);
+    lines.push(
+      `| ${row.case} | ${spread} | ${row.unit} | ${row.target} | ${verdictOf(row, '**missed**')} | ${row.note} |`,
+    );
   }
   return lines.join('\n');
 }

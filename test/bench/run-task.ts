@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { until } from '../support/until.ts';
 import { askSite } from './ask-site.ts';
 import type { SlipwaySite } from './bytes/slipway-site.ts';
@@ -36,4 +37,22 @@ export async function resultOfTask<Result>(site: SlipwaySite, taskId: string): P
 export async function runAction<Result>(site: SlipwaySite, action: string, body: object): Promise<Result> {
   const { task_id } = (await askSite(site, `control/${action}`, body)) as { task_id: string };
   return await resultOfTask<Result>(site, task_id);
+}
+
+/** Starts a job of the parse index without an action of its own, by a schedule that runs only when it is ordered to. @returns the id of its task */
+export async function startJob(site: SlipwaySite, action: string): Promise<string> {
+  const id = `bench-${randomUUID()}`;
+  await askSite(site, 'control/schedule-add', {
+    id,
+    group: 'parse',
+    action,
+    max_runs: 1,
+    delay_seconds: 86_400,
+  });
+  const { result } = (await askSite(site, 'control/schedule-run', { id })) as {
+    result: { task_ids: string[] };
+  };
+  const [taskId] = result.task_ids;
+  if (taskId === undefined) throw new Error(`the job ${action} was not started`);
+  return taskId;
 }

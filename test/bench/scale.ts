@@ -7,7 +7,7 @@ import { findFreePorts } from '../../demo/free-port.ts';
 import { makeKeys } from '../support/make-keys.ts';
 import { LARGE_UPSTREAM_FILM, startLargeUpstream } from '../support/large-upstream.ts';
 import { startSlipway, type SlipwayProcess } from '../support/process.ts';
-import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { benchRow, type BenchOptions, type BenchRow } from './bench-row.ts';
 import { largest, quantile } from './statistics.ts';
 
 const MIB = 1024 * 1024;
@@ -45,15 +45,12 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
         120 + CACHE_MIB,
         `${note}; the scrub runs; ${(serverResting / MIB).toFixed(0)} MiB before the cache was filled`,
       ),
-      {
-        case: 'server RSS with its predecessor as well',
-        value: serverNow / MIB,
-        unit: 'MiB',
-        target: 'none',
-        pass: null,
+      benchRow({
+        name: 'server RSS with its predecessor as well',
         rounds: [serverNow / MIB],
+        unit: 'MiB',
         note: `${2 * entryCount} entries in two manifests; the block cache is full`,
-      },
+      }),
       bounded(
         'longest stall of a request while the release switches',
         switching.longestSwitch,
@@ -76,7 +73,7 @@ export async function run(options: BenchOptions): Promise<BenchRow[]> {
 }
 
 function bounded(name: string, value: number, unit: string, limit: number, note: string): BenchRow {
-  return { case: name, value, unit, target: `<= ${limit}`, pass: value <= limit, rounds: [value], note };
+  return benchRow({ name, rounds: [value], unit, bound: { atMost: limit }, note });
 }
 
 async function startPair(

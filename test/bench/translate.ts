@@ -6,12 +6,11 @@ import { processFigures } from '../support/process-figures.ts';
 import { writeTextRelease } from '../support/text-release.ts';
 import { until } from '../support/until.ts';
 import { askSite } from './ask-site.ts';
-import type { BenchOptions, BenchRow } from './bench-row.ts';
+import { benchRow, type BenchOptions, type BenchRow, type Bound } from './bench-row.ts';
 import { startSlipwaySite, type SlipwaySite } from './bytes/slipway-site.ts';
 import { startIdleProcess } from './idle-process.ts';
 import { hanOf, writePrepared } from './prepared-translations.ts';
 import { runAction } from './run-task.ts';
-import { median } from './statistics.ts';
 
 const MIB = 2 ** 20;
 const TERMS = 5000;
@@ -56,21 +55,8 @@ function rowsOf(
   units: number,
   quick: boolean,
 ): BenchRow[] {
-  const row = (
-    name: string,
-    value: number,
-    unit: string,
-    limit: { readonly atLeast: number } | { readonly atMost: number },
-    note: string,
-  ): BenchRow => ({
-    case: `translate: ${name}`,
-    value: median([value]),
-    unit,
-    target: 'atLeast' in limit ? `>= ${limit.atLeast}` : `<= ${limit.atMost}`,
-    pass: quick ? null : 'atLeast' in limit ? value >= limit.atLeast : value <= limit.atMost,
-    rounds: [value],
-    note,
-  });
+  const row = (name: string, value: number, unit: string, limit: Bound, note: string): BenchRow =>
+    benchRow({ name: `translate: ${name}`, rounds: [value], unit, bound: limit, judged: !quick, note });
   const milliseconds = (seconds: number): string => `${(seconds * 1000).toFixed(0)} ms`;
   return [
     row(

@@ -11,7 +11,7 @@ import type { SnapshotId } from '../../src/domain/release/digest.ts';
 import { startImpostorDaemon } from '../support/impostor-daemon.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
+import { startSystem, type Readyz, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -35,6 +35,7 @@ async function forge(atEnd: AtEnd): Promise<Forge> {
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: WITHOUT_TEXTS,
     server: { daemon: { waitSeconds: 0 } },
     atEnd,
   });

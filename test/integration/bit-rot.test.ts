@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { canMountImages, mountImage, type DiskImage } from '../support/disk-image.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -26,6 +26,7 @@ async function startOnDisk(scrub: object, atEnd: AtEnd = onTestFinished): Promis
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot: join(disk.directory, 'snapshot'),
+    daemon: WITHOUT_TEXTS,
     server: { scrub },
     atEnd,
   });

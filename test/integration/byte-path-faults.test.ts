@@ -23,6 +23,8 @@ const large = random.bytes(9 * MIB + 5);
 const huge = random.bytes(20 * MIB + 5);
 const hugeNext = random.bytes(huge.length);
 const HUGE_FILES = { [SMALL]: small, [HUGE]: huge };
+/** Files of their own: a server may still have the file open that another test has replaced. */
+const DAMAGED_WHILE_SENT = { truncated: random.bytes(huge.length), flipped: random.bytes(huge.length) };
 /** One file each, so that a server has not opened it yet. */
 const UNREAD = { failing: random.bytes(5000), limited: random.bytes(5000), denied: random.bytes(5000) };
 const canTrace = canInjectFaults();
@@ -161,7 +163,7 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     async (atEnd) =>
       await startServedProcess({
         fastPath,
-        release: { releaseId: 'r1', files: { ...HUGE_FILES, ...UNREAD } },
+        release: { releaseId: 'r1', files: { ...HUGE_FILES, ...DAMAGED_WHILE_SENT, ...UNREAD } },
         config: { cache: { blockBytes: 0 } },
         atEnd,
       }),
@@ -216,22 +218,23 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
   });
 
   describe('while a file is being sent', () => {
-    it.for<readonly [string, (path: string) => Promise<void>]>([
-      ['it is truncated', async (path: string) => await truncate(path, 16 * MIB)],
-      ['a bit of it is flipped', async (path: string) => await flip(path, 19 * MIB)],
-    ])('%s: the connection is cut, and all bytes sent are right', async ([_what, damage]) => {
+    it.for<readonly [string, keyof typeof DAMAGED_WHILE_SENT, (path: string) => Promise<void>]>([
+      ['it is truncated', 'truncated', async (path: string) => await truncate(path, 16 * MIB)],
+      ['a bit of it is flipped', 'flipped', async (path: string) => await flip(path, 19 * MIB)],
+    ])('%s: the connection is cut, and all bytes sent are right', async ([_what, name, damage]) => {
       const served = await reading();
-      const path = served.store.pathOf(huge);
-      const download = await startSlowDownload(served.port, served.target(HUGE));
+      const bytes = DAMAGED_WHILE_SENT[name];
+      const path = served.store.pathOf(bytes);
+      const download = await startSlowDownload(served.port, served.target(name));
       await damage(path);
       const answer = await download.finish();
-      expect([answer.status, answer.headers['content-length']]).toEqual([200, String(huge.length)]);
+      expect([answer.status, answer.headers['content-length']]).toEqual([200, String(bytes.length)]);
       expect(answer.wasCut).toBe(true);
-      expect(answer.body.equals(huge.subarray(0, answer.body.length))).toBe(true);
+      expect(answer.body.equals(bytes.subarray(0, answer.body.length))).toBe(true);
       await served.untilReady(false);
       expectRefused(await get(served, SMALL), 'not_distributable');
-      await repair(path, huge);
-      await expectRecovery(served, HUGE_FILES);
+      await repair(path, bytes);
+      await expectRecovery(served, { ...HUGE_FILES, [name]: bytes });
     });
 
     it('it is removed or replaced: the open file is sent to its end', async () => {

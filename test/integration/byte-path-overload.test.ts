@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createRandom } from '../../demo/game/seeded-random.ts';
 import { BYTE_PATHS, SMALL } from '../support/byte-path.ts';
 import { ask, HttpConnection, renderRequest } from '../support/http-connection.ts';
-import { campaignSize } from '../support/long.ts';
+import { campaignSize, isLong } from '../support/long.ts';
 import { processFigures } from '../support/process-figures.ts';
 import { openSocket } from '../support/raw-http.ts';
 import {
@@ -131,6 +131,47 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
     await expectServing(served);
   });
 
+  it('clients that are refused are disconnected, even if they stay', async () => {
+    const served = await reused();
+    await expectServing(served);
+    const before = await descriptorsOf(served);
+    const refused = [
+      'GARBAGE\r\n\r\n',
+      'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n',
+      'GET / HTTP/2.0\r\n\r\n',
+    ];
+    for (let i = 0; i < 60; i += 1) {
+      const socket = await hold(served.port);
+      socket.allowHalfOpen = true;
+      socket.resume();
+      socket.write(refused[i % refused.length] ?? '');
+    }
+    await until(async () => (await descriptorsOf(served)) <= before + DESCRIPTOR_SLACK);
+  });
+
+  it('two thousand idle connections are held without harm', async () => {
+    const served = await reused();
+    await expectServing(served);
+    const before = await processFigures(served.process.pid);
+    const connections: HttpConnection[] = [];
+    for (let i = 0; i < 2000; i += 1) {
+      const connection = await HttpConnection.open(served.port);
+      connections.push(connection);
+      connection.send(renderRequest('HEAD', served.target(SMALL)));
+    }
+    for (const connection of connections) expect((await connection.answer('HEAD')).status).toBe(200);
+    const { residentBytes } = await processFigures(served.process.pid);
+    expect(residentBytes).toBeLessThan(before.residentBytes + 2000 * 20 * 1024 + MEMORY_SLACK);
+    await expectServing(served);
+    for (const connection of connections) connection.destroy();
+    await until(async () => (await descriptorsOf(served)) <= before.descriptors + DESCRIPTOR_SLACK);
+  });
+});
+
+/** What only takes connections costs a start for each test; users have the fast path. */
+const SHIPPED_PATHS = BYTE_PATHS.filter(([, isFast]) => isFast || isLong);
+
+describe.each(SHIPPED_PATHS)('over the %s, a server', (_name, fastPath) => {
   it('half a head, no head and half a body time out', async () => {
     // Longer than a busy machine needs from a connection to its first bytes.
     const served = await serve(fastPath, { limits: { headersTimeoutMs: 4000, requestTimeoutMs: 5000 } });
@@ -188,42 +229,6 @@ describe.each(BYTE_PATHS)('over the %s', (_name, fastPath) => {
       await expectServing(served);
     },
   );
-
-  it('clients that are refused are disconnected, even if they stay', async () => {
-    const served = await reused();
-    await expectServing(served);
-    const before = await descriptorsOf(served);
-    const refused = [
-      'GARBAGE\r\n\r\n',
-      'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n',
-      'GET / HTTP/2.0\r\n\r\n',
-    ];
-    for (let i = 0; i < 60; i += 1) {
-      const socket = await hold(served.port);
-      socket.allowHalfOpen = true;
-      socket.resume();
-      socket.write(refused[i % refused.length] ?? '');
-    }
-    await until(async () => (await descriptorsOf(served)) <= before + DESCRIPTOR_SLACK);
-  });
-
-  it('two thousand idle connections are held without harm', async () => {
-    const served = await reused();
-    await expectServing(served);
-    const before = await processFigures(served.process.pid);
-    const connections: HttpConnection[] = [];
-    for (let i = 0; i < 2000; i += 1) {
-      const connection = await HttpConnection.open(served.port);
-      connections.push(connection);
-      connection.send(renderRequest('HEAD', served.target(SMALL)));
-    }
-    for (const connection of connections) expect((await connection.answer('HEAD')).status).toBe(200);
-    const { residentBytes } = await processFigures(served.process.pid);
-    expect(residentBytes).toBeLessThan(before.residentBytes + 2000 * 20 * 1024 + MEMORY_SLACK);
-    await expectServing(served);
-    for (const connection of connections) connection.destroy();
-    await until(async () => (await descriptorsOf(served)) <= before.descriptors + DESCRIPTOR_SLACK);
-  });
 
   it('SIGTERM turns readiness, serves during the delay, finishes transfers, and exits with 0', async () => {
     const served = await serve(fastPath, { shutdown: { propagationDelaySeconds: 10, drainSeconds: 60 } });

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { expect, it } from 'vitest';
 import { IMAGE_NODE_OPTIONS } from '../support/image-node-options.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -15,6 +15,7 @@ async function systemWithRelease(): Promise<TestSystem> {
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   return await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: WITHOUT_TEXTS,
     startNothing: true,
   });
 }

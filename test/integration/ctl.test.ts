@@ -187,7 +187,9 @@ describe('slipway ctl in front of a real service', () => {
       out: expect.stringContaining('TASK') as string,
     });
     await until(() => cluster.forwarded === 0);
+    const services = `services?labelSelector=${encodeURIComponent('app.kubernetes.io/part-of=slipway,app.kubernetes.io/component=admin')}&limit=10`;
     expect(cluster.calls).toEqual([
+      `GET /api/v1/namespaces/games/${services}`,
       'GET /api/v1/namespaces/games/secrets/slipway-admin',
       'GET /api/v1/namespaces/games/services/slipway-admin',
       'GET /api/v1/namespaces/games/pods?labelSelector=app%3Dslipway&limit=100',
@@ -199,6 +201,37 @@ describe('slipway ctl in front of a real service', () => {
     expect(elsewhere).toMatchObject({
       code: 3,
       err: expect.stringContaining('no context "elsewhere"') as string,
+    });
+    // Without a token, the annotation of the Service names the Secret.
+    for (const words of [['tasks'], ['tasks', '--target', 'service/slipway-admin']]) {
+      expect(await runCtl(['-n', 'games', ...words], { env: cluster.env, program: PLUGIN })).toMatchObject({
+        code: 0,
+      });
+    }
+    // Who writes a Service does not choose which Secret is sent.
+    const named = ['-n', 'games', 'tasks', '--target', 'service/impostor'];
+    expect(await runCtl(named, { env: cluster.env, program: PLUGIN })).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /Secret mail\/token, which is not labelled .* --token-secret mail/,
+      ) as string,
+    });
+    expect(cluster.calls.at(-1)).toContain('/secrets/mail');
+    const several = await startFakeCluster({
+      secret: ADMIN_TOKEN,
+      forwardTo: portOf(system),
+      installations: ['a-admin', 'b-admin'],
+    });
+    expect(await runCtl(['tasks'], { env: several.env, program: PLUGIN })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('choose one with --target: service/a-admin, service/b-admin') as string,
+    });
+    const empty = await startFakeCluster({ secret: ADMIN_TOKEN, forwardTo: null, installations: [] });
+    expect(await runCtl(['-n', 'games', 'tasks'], { env: empty.env, program: PLUGIN })).toMatchObject({
+      code: 3,
+      err: expect.stringContaining(
+        'namespace "games" has no installation of Slipway; name its namespace',
+      ) as string,
     });
     for (const target of ['deployment/slipway', 'pod/slipway-1']) {
       expect(await plugin('tasks', '--target', target, '--target-port', 'web')).toMatchObject({ code: 0 });
@@ -215,7 +248,7 @@ describe('slipway ctl in front of a real service', () => {
     });
     await once(child.stdout, 'data');
     expect(cluster.forwarded).toBe(1);
-    expect(cluster.calls[0]).toBe('GET /api/v1/namespaces/team/services/slipway-admin');
+    expect(cluster.calls[1]).toBe('GET /api/v1/namespaces/team/services/slipway-admin');
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
     await until(() => cluster.forwarded === 0);

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
@@ -10,6 +10,8 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeTokenFile } from '../support/token-file.ts';
 import { until } from '../support/until.ts';
+
+const SOURCES = resolve(import.meta.dirname, '../../src');
 
 async function daemonSystem(daemon: Record<string, object> = {}): Promise<TestSystem> {
   const upstream = await temporaryDirectory();
@@ -102,6 +104,32 @@ describe('the daemon as a process', () => {
       return ((await answer.json()) as { task: { status: string } }).task.status;
     };
     await expect.poll(status).toBe('succeeded');
+  });
+
+  it('has no thread for work that nobody has asked for', async () => {
+    const system = await daemonSystem();
+    system.daemon = await startWith(system);
+    // The checks of the doctor look at every database.
+    await until(async () => {
+      const { checks } = (await (await system.askDaemon('/v1/reports/daemon.doctor')).json()) as {
+        readonly checks: ReadonlyArray<{ readonly id: string; readonly status: string }>;
+      };
+      const databases = checks.filter(({ id }) => id.startsWith('database.'));
+      return databases.length === 4 && databases.every(({ status }) => status === 'ok');
+    });
+    const tasks = `/proc/${system.daemon.pid}/task`;
+    const names = await Promise.all(
+      (await readdir(tasks)).map(
+        async (id) => await readFile(join(tasks, id, 'comm'), 'utf8').catch(() => ''),
+      ),
+    );
+    // Linux cuts names off.
+    const known = (await readdir(SOURCES, { recursive: true }))
+      .filter((file) => file.endsWith('-worker.ts'))
+      .map((file) => basename(file, '.ts').slice(0, 15));
+    expect(known).toContain('structure-worke');
+    const workers = names.map((name) => name.trim()).filter((name) => known.includes(name));
+    expect(workers.toSorted()).toEqual(['index-worker', 'translation-wor']);
   });
 
   it('restarts on request, when a supervisor starts it again', async () => {

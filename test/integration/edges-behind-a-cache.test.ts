@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CACHES, startCache } from '../support/caches.ts';
 import { bytesOf, startOrigin, untilServed, type OriginWithEdges } from '../support/edge.ts';
+import { campaignPart } from '../support/long.ts';
 import { sampleFiles } from '../support/release-tree.ts';
 import type { TestSystem } from '../support/system.ts';
 import { hasTool } from '../support/tools.ts';
@@ -24,7 +25,12 @@ async function expectFiles(edge: TestSystem, id: string, files: ReadonlyMap<stri
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe('edges behind a cache', () => {
-  it.each(CACHES.filter(([program]) => program !== 'squid'))(
+  it.each(
+    campaignPart(
+      CACHES.filter(([program]) => program !== 'squid'),
+      2,
+    ),
+  )(
     '%s with the configuration of the guide: the origin sends each file once for two edges, and their looks stay small',
     async (program, language, debianPackage) => {
       if (!hasTool(program, debianPackage)) return;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { treeDigest } from '../support/tree-digest.ts';
 import { until } from '../support/until.ts';
@@ -19,7 +19,7 @@ async function running(): Promise<Running> {
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
-    daemon: { sync: { onStart: false } },
+    daemon: { ...WITHOUT_TEXTS, sync: { onStart: false } },
     startNothing: true,
   });
   await system.startDaemon();

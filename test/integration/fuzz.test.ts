@@ -38,6 +38,8 @@ function exceptionsOf({ auth, daemon, query, tolerateUnknownQuery }: OperationDe
     ...(auth === 'none' ? [off('ignored_auth')] : []),
     ...(auth === 'none' && tolerateUnknownQuery ? [off('negative_data_rejection')] : []),
     ...(Object.keys(query.shape).some((name) => NAMING.has(name)) ? [off('positive_data_acceptance')] : []),
+    // A search for inconsistent translations refuses most filters, and a list of parameters does not say which exclude each other.
+    ...('same' in query.shape ? [off('positive_data_acceptance')] : []),
     // One schema describes the bodies of all actions, so it does not say which fields an action needs. The daemon rejects an
     // action that does not fit its state: nothing to roll back, for example.
     ...(daemon !== undefined && 'control' in daemon

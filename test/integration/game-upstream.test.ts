@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { generateGameRoot, type GameRoot } from '../support/game-catalogs.ts';
 import { serverInfoDocument } from '../support/generate-release.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { until } from '../support/until.ts';
 import { startUpstreamServer, type UpstreamServer } from '../support/upstream-server.ts';
 
@@ -35,6 +35,7 @@ async function startGameUpstream(closed: boolean, atEnd: AtEnd): Promise<GameUps
       backoffBaseMs: 5,
       backoffCapMs: 50,
     },
+    daemon: WITHOUT_TEXTS,
     server: { launcher: { exclude: ['{Android,iOS}_PatchPack/**', 'MediaResources/**'] } },
     atEnd,
   });

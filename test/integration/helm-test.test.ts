@@ -12,6 +12,7 @@ import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { sharedFixture, type AtEnd } from '../support/shared-fixture.ts';
 import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PROGRAM = readFileSync(join(CHART, 'files/helm-test.mjs'), 'utf8');
@@ -119,6 +120,24 @@ describe('helm test', () => {
     expect(stderr).toContain('/admin/releases/status answered 401, expected 200');
   });
 
+  it('waits for a daemon that is a standby', async () => {
+    let isStandby = true;
+    const admin = createServer((request, response) => {
+      const status = request.headers.authorization === undefined ? 401 : isStandby ? 503 : 200;
+      if (status === 503) isStandby = false;
+      response
+        .writeHead(status)
+        .end('this daemon is a standby: the daemon 7 has the lease of the snapshot volume');
+    });
+    await new Promise<void>((listening) => admin.listen(0, '127.0.0.1', listening));
+    const { port } = admin.address() as { port: number };
+    const settings = { ADMIN_URL: `http://127.0.0.1:${port}`, PATIENCE_SECONDS: '60' };
+    const { code, stderr } = await runTest(system().serverUrl, settings);
+    admin.close();
+    expect(stderr).toContain('the daemon 7 has the lease');
+    expect(code).toBe(0);
+  });
+
   it('passes when the edges serve the same release, too', async () => {
     const edge = { EDGE_URL: system().serverUrl, EDGE_TOKEN: 'unused' };
     const { code, stdout } = await runTest(system().serverUrl, edge);
@@ -141,6 +160,27 @@ describe('helm test', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('release r90_one is served');
     expect(stderr).toMatch(complaint);
+  });
+
+  it('says why no pod is ready, which the Service of the admin surface knows', async () => {
+    const { serverUrl } = await startSystem({ upstream: { kind: 'none' } });
+    await until(async () => {
+      const { service } = (await (await fetch(`${serverUrl}/healthz`)).json()) as {
+        readonly service: { readonly state: string } | null;
+      };
+      return service?.state === 'unpublished';
+    });
+    const [port = 0] = await freePorts(1);
+    const { code, stderr } = await runTest(`http://127.0.0.1:${port}`, { ADMIN_URL: serverUrl });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^unpublished: .*upstream.* Next: .+ \(.*ECONNREFUSED.*\)\n$/);
+    // Another answer is not about a release, and is not hidden.
+    const wrong = createServer((_, response) => response.writeHead(404).end('no such host'));
+    await new Promise<void>((listening) => wrong.listen(0, '127.0.0.1', listening));
+    const { port: taken } = wrong.address() as { port: number };
+    const other = await runTest(`http://127.0.0.1:${taken}`, { ADMIN_URL: serverUrl });
+    wrong.close();
+    expect(other.stderr).toMatch(/\/readyz answered 404, expected 200: no such host\n$/);
   });
 
   it('waits for a Service that is not reachable yet', async () => {

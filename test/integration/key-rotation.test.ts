@@ -6,7 +6,7 @@ import { mountSecret, type MountedSecret } from '../support/kubernetes-secret.ts
 import { makeKeys } from '../support/make-keys.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -43,7 +43,7 @@ async function mountedSystem(atEnd: AtEnd): Promise<MountedSystem> {
   const trusted = await mountSecret(await temporaryDirectory(atEnd), { 'signing.pub': current.publicKey });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
-    daemon: { attestation: { signingKeyFiles: [signing.path('signing.key')] } },
+    daemon: { ...WITHOUT_TEXTS, attestation: { signingKeyFiles: [signing.path('signing.key')] } },
     server: { attestation: { publicKeyFiles: [trusted.path('signing.pub')] } },
     atEnd,
   });

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryRecord } from '../../src/domain/memory/memory-record.ts';
 import { MEMORY_FORMATS } from '../../src/exchange/memory/memory-formats.ts';
 import { memoryRecord } from '../support/memory-records.ts';
-import { isXmlText } from '../../src/exchange/xml/xml-text.ts';
+import { isXmlText } from '../../src/domain/text/xml-characters.ts';
 import { readTermFile, termFile, writtenTerm, writtenTerms } from '../support/exchanged-terms.ts';
 import { pythonProgram } from '../support/python-tools.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

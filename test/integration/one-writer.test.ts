@@ -5,7 +5,7 @@ import { makeKeys } from '../support/make-keys.ts';
 import { startSlipway, StartError, type SlipwayProcess } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import type { AtEnd } from '../support/shared-fixture.ts';
-import { startSystem, type Readyz, type TestSystem } from '../support/system.ts';
+import { startSystem, type Readyz, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -15,7 +15,7 @@ async function running(atEnd: AtEnd): Promise<TestSystem> {
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
-    daemon: { sync: { onStart: false } },
+    daemon: { ...WITHOUT_TEXTS, sync: { onStart: false } },
     startNothing: true,
     atEnd,
   });
@@ -128,6 +128,11 @@ describe.concurrent('a second daemon on a snapshot volume', () => {
     expect(second.lines.some((line) => line.includes('standby') && line.includes(reason))).toBe(true);
     const control = await fetch(`${second.url}/v1/control/release-cleanup`, { method: 'POST' });
     expect(control.status).toBe(503);
+    const read = await fetch(`${second.url}/v1/reports/release.status`);
+    expect(await read.json()).toMatchObject({
+      code: 'standby',
+      detail: expect.stringContaining(reason) as unknown,
+    });
     expect(await onVolume(system)).toEqual(before);
 
     // The server beside it serves: the attestation of the holder is on the volume.
@@ -229,6 +234,7 @@ describe.concurrent('a second supervised daemon on a data folder', () => {
     await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
     const system = await startSystem({
       upstream: { kind: 'directory', directory: { path: upstream } },
+      daemon: WITHOUT_TEXTS,
       supervised: true,
       atEnd,
     });

@@ -5,7 +5,7 @@ import { flipBit } from '../support/flip-bit.ts';
 import { expectOfficialAlone, publishPatches, writePatches } from '../support/patch-files.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture } from '../support/shared-fixture.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
@@ -25,7 +25,7 @@ const scrubbed = reusedFixture(async (atEnd): Promise<Scrubbed> => {
   await writeReleaseTree(upstream, { id: 'r90_one', files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
-    daemon: { exchange: { root: exchange } },
+    daemon: { ...WITHOUT_TEXTS, exchange: { root: exchange } },
     server: { scrub: { enabled: true, bytesPerSecond: 1_000_000_000, share: 1, restSeconds: 1, stateFile } },
     atEnd,
   });

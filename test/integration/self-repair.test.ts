@@ -5,7 +5,7 @@ import { ctl } from '../support/ctl.ts';
 import { flipBit } from '../support/flip-bit.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { CDN_HOST, startSystem, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { createTranscript } from '../support/transcript.ts';
 import { writeTokenFile } from '../support/token-file.ts';
@@ -14,7 +14,6 @@ import { until } from '../support/until.ts';
 const OLD = 'r90_one';
 const NEW = 'r91_two';
 const ONLY_NEW = 'TableBundles/OnlyNew.zip';
-/** Like it, for other tests on the same system: files that are asked for often are served from memory, damaged or not. */
 const SECOND_NEW = 'TableBundles/SecondNew.zip';
 const THIRD_NEW = 'TableBundles/ThirdNew.zip';
 const UPSTREAM = { maxAttempts: 1, backoffBaseMs: 5, backoffCapMs: 5 };
@@ -43,8 +42,12 @@ async function servedSystem(atEnd: AtEnd, automatic = true): Promise<Served> {
   await writeReleaseTree(upstream, { id: OLD, files: sampleFiles() });
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream }, ...UPSTREAM },
-    daemon: { repair: { automatic } },
-    server: { admin: { tokenFiles: [tokenFile], exposeControl: true } },
+    daemon: { ...WITHOUT_TEXTS, repair: { automatic } },
+    server: {
+      admin: { tokenFiles: [tokenFile], exposeControl: true },
+      // The tests of one system damage files that others asked for, and memory would serve them on.
+      ...(automatic ? { cache: { blockBytes: 0 } } : {}),
+    },
     atEnd,
   });
   await system.untilReady(true);

@@ -6,14 +6,18 @@ import { createRandom } from '../../demo/game/seeded-random.ts';
 import { flipBit } from '../support/flip-bit.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { startSystem, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { until } from '../support/until.ts';
 
 async function startServed(atEnd: AtEnd): Promise<TestSystem> {
   const upstream = await temporaryDirectory(atEnd);
   await writeReleaseTree(upstream, { id: 'r90_one', files: new Map([...sampleFiles(), ...VICTIMS]) });
-  const system = await startSystem({ upstream: { kind: 'directory', directory: { path: upstream } }, atEnd });
+  const system = await startSystem({
+    upstream: { kind: 'directory', directory: { path: upstream } },
+    daemon: WITHOUT_TEXTS,
+    atEnd,
+  });
   await system.untilReady(true);
   return system;
 }

@@ -10,7 +10,7 @@ import { freePorts } from '../support/free-ports.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { HAS_S3, startS3Server } from '../support/s3-server.ts';
 import { startStaticSite } from '../support/static-site.ts';
-import { startSystem } from '../support/system.ts';
+import { startSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { hasTool } from '../support/tools.ts';
 import { until } from '../support/until.ts';
@@ -47,7 +47,7 @@ it.skipIf(!CAN_RUN)(
     const origin = await startSystem({
       upstream: { kind: 'manifest', manifest: { url: `${site}/` } },
       // The mirror is checked without its origin, too, and keeps the attestation of its export.
-      daemon: { attestation: { ttlSeconds: 86_400 } },
+      daemon: { ...WITHOUT_TEXTS, attestation: { ttlSeconds: 86_400 } },
     });
     await until(async () => {
       const { failure_code: code, failure_reason: reason } = await origin.run('sync');

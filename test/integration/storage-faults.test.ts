@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEditSpool } from '../../src/localization/localized/freeze/edit-spool.ts';
 import { ctl } from '../support/ctl.ts';
+import { campaignPart } from '../support/long.ts';
 import { startSlipway, type StartError } from '../support/process.ts';
 import { sampleFiles, writeReleaseTree } from '../support/release-tree.ts';
 import { reusedFixture, type AtEnd } from '../support/shared-fixture.ts';
-import { CDN_HOST, startSystem, type Readyz, type TestSystem } from '../support/system.ts';
+import { CDN_HOST, startSystem, type Readyz, type TestSystem, WITHOUT_TEXTS } from '../support/system.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTranslationSystem, type TranslationSystem } from '../support/translation-system.ts';
 import { canMount, fill, mountTmpfs, tmpfs } from '../support/tmpfs.ts';
@@ -33,7 +34,7 @@ async function systemOnTmpfs(
   const system = await startSystem({
     upstream: { kind: 'directory', directory: { path: upstream } },
     snapshotRoot,
-    daemon,
+    daemon: { ...WITHOUT_TEXTS, ...daemon },
     server,
     atEnd,
   });
@@ -171,11 +172,12 @@ describe.skipIf(!canMount())('the volume', () => {
       expect(doctor).toMatch(new RegExp(`^${id} +ok `, 'm'));
   });
 
-  it.each([
+  const atFirstStart = [
     ['full', 'no_space', 'free space on the volume'],
     ['without inodes', 'no_space', 'free space on the volume'],
     ['read-only', 'read_only', 'mount the snapshot volume read-write'],
-  ])(
+  ] as const;
+  it.each(campaignPart(atFirstStart, 2))(
     '%s at the first start: the doctor says so, and the daemon continues when it can be written',
     async (state, code, advice) => {
       const snapshotRoot = await temporaryDirectory();
@@ -193,11 +195,12 @@ describe.skipIf(!canMount())('the volume', () => {
     },
   );
 
-  it.each([
+  const dataAtFirstStart = [
     ['full', 'data', 'ENOSPC', 'free space'],
     ['read-only', 'data', 'data_read_only', 'give the daemon write access to data.dir'],
     ['read-only', 'data/below', 'data_read_only', 'give the daemon write access to data.dir'],
-  ])(
+  ] as const;
+  it.each(campaignPart(dataAtFirstStart, 2))(
     '%s data folder at the first start (%s): the daemon names it, says what to do and ends with 1',
     async (state, folder, what, advice) => {
       const system = await startSystem({
@@ -229,10 +232,12 @@ describe.skipIf(!canMount())('the volume', () => {
 
 /** They wait for renewals most of the time, so they run at the same time. */
 describe.skipIf(!canMount())('a volume or a data folder', { concurrent: true }, () => {
-  it.for<readonly [string, string]>([
+  const unwritable = [
     ['full', 'no_space'],
+    // Renewals on it are proved in `test/unit/releases/attestations.test.ts`, what is told about it above.
     ['read-only', 'read_only'],
-  ])(
+  ] as const;
+  it.for<readonly [string, string]>(campaignPart<(typeof unwritable)[number]>(unwritable, 2))(
     'a %s volume: attestations are still renewed, the doctor says that the envelope lags, and no version returns',
     async ([state, code], { expect, onTestFinished: atEnd }) => {
       const { system } = await systemOnTmpfs('24m', SHORT, {}, atEnd);
@@ -377,7 +382,7 @@ describe.skipIf(!canMount())('a volume or a data folder', { concurrent: true }, 
 });
 
 describe.skipIf(!canMount())('a publish of translations', () => {
-  it.each([
+  const full = [
     [
       'snapshot volume',
       'snapshotRoot',
@@ -385,7 +390,8 @@ describe.skipIf(!canMount())('a publish of translations', () => {
       'free space on the volume, for example with release-cleanup',
     ],
     ['data folder', 'dataDirectory', 'data_full', 'free space on the volume of data.dir'],
-  ] as const)(
+  ] as const;
+  it.each(campaignPart<(typeof full)[number]>(full, 2))(
     'on a full %s fails with the cause, the release before it stays, and the next one succeeds',
     async (_what, option, code, advice) => {
       const folder = await tmpfs('100m');

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FormatName } from '../../src/contract/formats/exchange-formats.ts';
 import type { UnitRecord } from '../../src/exchange/units/unit-record.ts';
-import { isXmlText } from '../../src/exchange/xml/xml-text.ts';
+import { isXmlText } from '../../src/domain/text/xml-characters.ts';
 import { fileOf, readFile, sampleUnit, unitRecords, withoutState } from '../support/exchange-units.ts';
 import { pythonProgram } from '../support/python-tools.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

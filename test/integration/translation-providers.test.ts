@@ -104,6 +104,7 @@ const FILES = Object.fromEntries(
     'one.json',
     'later.json',
     'mended.json',
+    'kinds.json',
   ].map((name) => [name, [`一は${name}です`, `二は${name}です`, `三は${name}です`]]),
 );
 
@@ -122,12 +123,59 @@ describe('a provider that misbehaves', () => {
     const patient = { ...loop, limits: { ...loop.limits, attempts: 3 } };
     const system = await startWorkerSystem(
       FILES,
-      { translation: { provider: 'loop', providers: { loop, hasty, patient } } },
+      {
+        translation: {
+          provider: 'loop',
+          providers: { loop, hasty, patient, tried: patient },
+          textKinds: [{ files: 'kinds.*', kind: 'system message' }],
+        },
+      },
       atEnd,
     );
     // Rows that cannot be used are the fault of a provider that has never given a good one.
     await system.run({ task_id: (await system.task('first.json')).task_id });
     return { ...system, server };
+  });
+
+  it('translates a line that tries it, stores nothing, and says how it is', async () => {
+    const system = started();
+    const state = async (): Promise<object | undefined> => {
+      const { machine_translation: machine } = await system.report('translation.status');
+      const { providers } = machine as { readonly providers: readonly { readonly name: string }[] };
+      return providers.find(({ name }) => name === 'tried');
+    };
+    expect(await state()).toMatchObject({ kind: 'openai', model: 'm', state: 'untried', can_review: true });
+    const body = { provider: 'tried', args: ['try_text=一=の文です'] };
+    system.server.reply = good;
+    const tried = await system.run(body);
+    expect(tried).toMatchObject({
+      status: 'succeeded',
+      result: { provider: 'tried', text: '一=の文です', translation: '一=的文是', usage: { requests: 1 } },
+    });
+    expect(await state()).toMatchObject({ state: 'works', last_failure: null });
+    system.server.reply = (_body, response) => {
+      answerJson(response, { error: { message: 'wrong key' } }, 401);
+    };
+    expect(await system.run(body)).toMatchObject({ status: 'failed', failure_code: 'provider_credentials' });
+    expect(await state()).toMatchObject({
+      state: 'failing',
+      last_failure: {
+        code: 'provider_credentials',
+        message: expect.stringContaining('wrong key') as unknown,
+      },
+    });
+    system.server.reply = good;
+    await system.run(body);
+    expect(await state()).toMatchObject({ state: 'works' });
+    expect(await system.task('kinds.json')).toMatchObject({ unit_counts: { untranslated: 3 } });
+  });
+
+  it('gets the kind of the texts that the configuration names', async () => {
+    const system = started();
+    const { task_id } = await system.task('kinds.json');
+    const { result } = await system.run({ task_id, args: ['dry_run=true'] });
+    const { prompt } = result as { readonly prompt: { readonly user: string } };
+    expect(JSON.parse(prompt.user)).toMatchObject({ kind: 'system message' });
   });
 
   it.each(MISBEHAVIOURS.map((row, at) => [...row, at] as const))(
@@ -215,9 +263,11 @@ describe('a provider that misbehaves', () => {
   it('and loses placeholders or leaves errors is asked to mend them', async () => {
     const system = started();
     const { task_id } = await system.task('mended.json');
+    let fixes = 0;
     system.server.reply = (body, response) => {
       const lines = linesOf(body);
       const rows = rowsOf(lines);
+      if (lines.some(({ fix }) => fix !== undefined)) fixes += 1;
       for (const { id, text, fix } of lines) {
         // A control character is an error of the checks.
         if (fix === undefined && text.includes('一')) rows[id] = { s: text.slice(0, 12), t: '一\u0001' };
@@ -225,8 +275,9 @@ describe('a provider that misbehaves', () => {
       answerRows(response, rows);
     };
     expect(await system.run({ task_id })).toMatchObject({
-      result: { units: { translated: 2, repaired: 1, blocked: 0 }, usage: { requests: 2 } },
+      result: { units: { translated: 2, repaired: 1, blocked: 0 } },
     });
+    expect(fixes).toBe(1);
   });
 
   it('evaluates translated targets, and only adds findings', async () => {
@@ -243,7 +294,9 @@ describe('a provider that misbehaves', () => {
           id,
           {
             s: text.slice(0, 12),
-            findings: isWrong ? [{ severity: 'warning', message: 'wrong number' }] : [],
+            findings: isWrong
+              ? [{ kind: 'accuracy', severity: 'warning', quote: '', message: 'wrong number' }]
+              : [],
           },
         ];
       });
@@ -263,7 +316,7 @@ describe('a provider that misbehaves', () => {
       {
         translation: {
           state: 'draft',
-          findings: [{ check: 'evaluation', origin: 'evaluation', message: 'wrong number', waivable: true }],
+          findings: [{ check: 'accuracy', origin: 'evaluation', message: 'wrong number', waivable: true }],
         },
       },
       { translation: { state: 'draft', findings: [] } },

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFiles } from '../../src/localization/memory/store/memory-files.ts';
 import { proposal } from '../support/memory-records.ts';
 import { sharedFixture } from '../support/shared-fixture.ts';
+import { startDeepl } from '../support/deepl-server.ts';
 import { libreTranslate, startTranslationServer } from '../support/translation-server.ts';
 import { until } from '../support/until.ts';
 import { startWorkerSystem } from '../support/worker-system.ts';
@@ -28,6 +29,7 @@ const FILES = {
   'estimated.json': ['先生が好き', 'お茶をどうぞ'],
   'cancelled.json': Array.from({ length: 200 }, (_, at) => `第${at}行の文`),
   'scheduled.json': ['猫がいる'],
+  'deepl.json': ['<b>先生</b>が来た', '犬 & 猫'],
 };
 
 describe('a run of workers in a running daemon', () => {
@@ -40,9 +42,13 @@ describe('a run of workers in a running daemon', () => {
       prices: { charactersPerMillion: 1_000_000 },
     };
     const free = { ...loop, prices: {} };
-    const system = await startWorkerSystem(FILES, { translation: { providers: { loop, free } } }, atEnd);
+    const fake = await startDeepl('secret-of-the-deepl-account', atEnd);
+    const { url, tokenFile } = fake;
+    const deepl = { kind: 'deepl', url, tokenFile, allowHosts: ['127.0.0.1'] };
+    const providers = { loop, free, deepl };
+    const system = await startWorkerSystem(FILES, { translation: { providers } }, atEnd);
     await system.fixture('all.jsonl', FIXTURE);
-    return { ...system, slow };
+    return { ...system, slow, deepl: fake };
   });
 
   const taskOf = async (destination: string): Promise<string> => (await started().task(destination)).task_id;
@@ -146,6 +152,8 @@ describe('a run of workers in a running daemon', () => {
         fits: false,
       },
     });
+    const suggested = await system.run({ provider: 'memory-only', task_id, args: ['suggest=open'] });
+    expect(suggested).toMatchObject({ status: 'failed', failure_code: 'memory_only' });
     const capped = await system.run({ provider: 'loop', task_id, args: ['max_cost=5.5'] });
     expect(capped).toMatchObject({
       status: 'succeeded',
@@ -165,7 +173,7 @@ describe('a run of workers in a running daemon', () => {
     const translate = libreTranslate((source) => source.replaceAll('の', '的'));
     let answered = 0;
     system.slow.reply = async (body, response, request) => {
-      answered += 1;
+      if (body !== null) answered += 1;
       // The third request waits until it is aborted.
       if (answered <= 2) await translate(body, response, request);
     };
@@ -188,6 +196,37 @@ describe('a run of workers in a running daemon', () => {
       attempt: 0,
       unit_counts: { draft: 40, untranslated: 160 },
     });
+  });
+
+  it('translates with DeepL, whose glossary has the approved terms', async () => {
+    const system = started();
+    const task_id = await taskOf('deepl.json');
+    const term = {
+      source_term: '先生',
+      recommended_translation: '先生',
+      source_language: 'ja',
+      target_language: 'zh-Hans',
+      source: { source_kind: 'manual', observed_unix_seconds: 1 },
+    };
+    const approved = { review_status: 'approved', reviewer: 'r' };
+    await system.act('translation-glossary-add', { ...term, ...approved, aliases: ['センセイ'] });
+    await system.act('translation-glossary-add', { ...term, ...approved, scope: { speaker: 'ネル' } });
+    await system.act('translation-glossary-add', { ...term, source_term: '犬' });
+    const run = await system.run({ provider: 'deepl', task_id });
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      result: { outcome: 'succeeded', units: { translated: 2 }, usage: { requests: 3 } },
+    });
+    const [glossary] = system.deepl.glossaries.values();
+    expect(glossary?.dictionaries[0]?.entries).toBe('先生\t先生\nセンセイ\t先生');
+    expect(system.deepl.asked()[0]?.body).toMatchObject({
+      text: ['<x id="1"/>先生<x id="2"/>が来た', '犬 &amp; 猫'],
+      context: '先生が来た\n犬 猫',
+      glossary_id: 'g1',
+    });
+    expect(JSON.stringify([run, await system.report('task.logs', { task_id: run.task_id })])).not.toContain(
+      'secret-of-the-deepl-account',
+    );
   });
 
   it('runs by a schedule, with the fields of the action as its arguments', async () => {
@@ -237,6 +276,13 @@ describe('a run of workers in a running daemon', () => {
       [{ ...fixture, concurrency: 257 }, 400, 'invalid_request'],
       [{ ...fixture, args: ['speed=9'] }, 400, 'invalid_request'],
       [{ ...fixture, args: ['max_cost=0'] }, 400, 'invalid_request'],
+      [{ ...fixture, args: ['try_text=a', 'dry_run=true'] }, 400, 'invalid_request'],
+      [
+        { ...fixture, args: ['try_text=a', 'suggest=open'], task_id: await taskOf('scheduled.json') },
+        400,
+        'invalid_request',
+      ],
+      [{ ...fixture, args: ['suggest=open'] }, 400, 'invalid_request'],
       [{ provider: 'free', args: ['max_cost=1'] }, 400, 'invalid_request'],
     ];
     for (const [body, status, code] of cases) {

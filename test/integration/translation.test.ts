@@ -99,7 +99,7 @@ describe('translation tasks of a running system', () => {
     expect(await tasksOf(first)).toMatchObject([{ status: 'superseded' }]);
     const { body } = await get('diagnostics');
     expect(body['checks']).toContainEqual(
-      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 5' }),
+      expect.objectContaining({ id: 'database.translation', status: 'ok', message: 'sound, schema 7' }),
     );
   });
 

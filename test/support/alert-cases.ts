@@ -124,6 +124,19 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     at: '8m',
     labels: {},
   },
+  SlipwayReconcileFailing: {
+    series: {
+      'slipway_operator_release_channel_reconcile_failures{job="test-slipway-operator-metrics",namespace="games",name="official"}':
+        '0 3x30',
+      'slipway_operator_release_channel_reconcile_failures{job="test-slipway-operator-metrics",namespace="games",name="localized"}':
+        '0 3x30',
+      'slipway_operator_status_missing_fields{job="test-slipway-operator-metrics",pod="a"}': '0 3x30',
+      'slipway_operator_status_missing_fields{job="test-slipway-operator-metrics",pod="b"}': '0 3x30',
+    },
+    quietAt: '5m',
+    at: '7m',
+    labels: {},
+  },
   SlipwayReleaseChannelNotReady: {
     series: {
       'slipway_operator_release_channel_ready{job="test-slipway-operator-metrics",namespace="games",name="official"}':

@@ -4,6 +4,7 @@ import { Agent, request as requestSecure } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { KubeApi } from './kube-control-plane.ts';
+import type { AtEnd } from './shared-fixture.ts';
 
 /** A request that passes through. */
 export interface PassingRequest {
@@ -37,8 +38,11 @@ export interface ApiProxy {
   readonly openWatches: number;
 }
 
-/** Starts a proxy; it ends with the running test. */
-export async function startApiProxy(plane: Pick<KubeApi, 'url' | 'ca'>): Promise<ApiProxy> {
+/** Starts a proxy. By default it ends with the running test. */
+export async function startApiProxy(
+  plane: Pick<KubeApi, 'url' | 'ca'>,
+  atEnd: AtEnd = onTestFinished,
+): Promise<ApiProxy> {
   const agent = new Agent({ ca: plane.ca, keepAlive: true });
   const passed: PassingRequest[] = [];
   const watches = new Map<ServerResponse, { frozen: boolean }>();
@@ -96,7 +100,7 @@ export async function startApiProxy(plane: Pick<KubeApi, 'url' | 'ca'>): Promise
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(async () => {
+  atEnd(async () => {
     agent.destroy();
     server.closeAllConnections();
     server.close();

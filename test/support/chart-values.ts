@@ -1,3 +1,7 @@
+/** Requests and limits of each kind, as a quota may demand them. */
+const AMOUNTS = { cpu: '1', memory: '1Gi', 'ephemeral-storage': '256Mi' };
+const WHOLE = { requests: AMOUNTS, limits: AMOUNTS };
+
 /** Values that users choose between. Each must render objects that a cluster accepts. */
 export const CHART_VALUES: Readonly<Record<string, object>> = {
   'the defaults': {},
@@ -260,8 +264,10 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
     storage: { snapshot: { annotations: { 'helm.sh/resource-policy': 'delete' } } },
   },
   'OpenShift, which chooses the users': {
-    podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null },
-    securityContext: { runAsUser: null, runAsGroup: null },
+    platform: 'openshift',
+    image: { pullSecrets: ['by-name', { name: 'as-an-object' }] },
+    global: { imagePullSecrets: ['of-the-parent', { name: 'another' }] },
+    test: { resources: { limits: { cpu: '1', memory: '256Mi' }, requests: { cpu: '1', memory: '256Mi' } } },
     admin: { exposeControl: true },
     operator: { enabled: true },
   },
@@ -332,6 +338,58 @@ export const CHART_VALUES: Readonly<Record<string, object>> = {
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' } },
       'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include "slipway.fullname" . }}-text\n',
     ],
+  },
+  'a port of its own, a proxy, and a registry with a token service elsewhere': {
+    server: { config: { listen: { host: '::', port: 8000 } } },
+    daemon: {
+      config: {
+        upstream: {
+          kind: 'oci',
+          oci: {
+            url: 'https://registry.example.org:5000',
+            repository: 'releases',
+            tags: ['official'],
+            trustedKeys: ['/keys'],
+            tokenService: 'https://auth.example.org:5001',
+          },
+        },
+      },
+      env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.org:3128' }],
+    },
+    edge: { enabled: true, server: { config: { listen: { port: 8001 } } } },
+    admin: { exposeControl: true },
+    operator: { enabled: true },
+    networkPolicy: { dnsPorts: [53], ingress: [{ ports: [{ port: 15_008, protocol: 'TCP' }] }] },
+  },
+  'an Ingress whose controller refuses dots, and a route with the timeouts of its Gateway': {
+    ingress: { enabled: true, admin: true, pathType: 'ImplementationSpecific' },
+    httpRoute: {
+      enabled: true,
+      admin: true,
+      parentRefs: [{ name: 'public' }],
+      timeouts: { request: '', backendRequest: '' },
+    },
+  },
+  'annotations on every object': {
+    commonAnnotations: { 'example.org/owner': 'games', 'helm.sh/resource-policy': 'delete' },
+    test: { annotations: { 'example.org/test': 'a' }, labels: { 'sidecar.istio.io/inject': 'false' } },
+    ingress: { enabled: true },
+    httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
+    edge: { enabled: true, autoscaling: { enabled: true } },
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    grafanaDashboard: { enabled: true },
+    localization: { enabled: true, files: { a: 'b' } },
+    admin: { exposeControl: true },
+    operator: { enabled: true, replicas: 2, namespaces: ['*'] },
+  },
+  'all that a quota demands': {
+    server: { resources: WHOLE },
+    daemon: { resources: WHOLE },
+    edge: { enabled: true, server: { resources: WHOLE }, daemon: { resources: WHOLE } },
+    operator: { enabled: true, resources: WHOLE },
+    admin: { exposeControl: true },
+    test: { resources: WHOLE },
   },
   'as little as possible': {
     networkPolicy: { enabled: false },
@@ -463,7 +521,27 @@ export const REFUSED_VALUES: ReadonlyArray<readonly [string, object, RegExp]> = 
     },
     /a hostPort of the pod.*Set storage\.overlap to false/,
   ],
-  ['a setting that the chart sets', { server: { config: { listen: { port: 1 } } } }, /listen/],
+  ['a setting that the chart sets', { server: { config: { metrics: { port: 1 } } } }, /metrics/],
+  [
+    'a taken port',
+    { server: { config: { listen: { port: 9090 } } } },
+    / server\.config\.listen\.port is 9090: .*9091 are taken in the pod/,
+  ],
+  [
+    'a port that an edge cannot have',
+    { edge: { enabled: true, server: { config: { listen: { port: 0 } } } } },
+    /edge\.server\.config\.listen\.port is 0: a Service cannot target port 0/,
+  ],
+  [
+    'a server that only its pod reaches',
+    { server: { config: { listen: { host: '127.0.0.1' } } } },
+    / server\.config\.listen\.host is 127\.0\.0\.1: .*Set it to 0\.0\.0\.0/,
+  ],
+  [
+    'an edge that only its pod reaches',
+    { edge: { enabled: true, server: { config: { listen: { host: '::1' } } } } },
+    /edge\.server\.config\.listen\.host is ::1: /,
+  ],
   ['several pods on one volume', { replicas: 2 }, /Set storage\.kind to ephemeral or emptyDir/],
   [
     'a scaler on one volume',

@@ -205,7 +205,7 @@ export const STOPPING: Readonly<
       code: 'insufficient_quota',
     }),
     code: 'provider_account',
-    says: 'check the plan and the billing',
+    says: 'check the plan and billing',
   },
   'openrouter without credits': {
     status: 402,
@@ -317,7 +317,7 @@ export const PASSING: Readonly<Record<string, ErrorAnswer & { readonly code: str
   'anthropic overloaded': {
     status: 529,
     body: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
-    code: 'provider_error',
+    code: 'provider_throttled',
   },
   'mistral in trouble': {
     status: 500,

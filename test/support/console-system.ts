@@ -49,7 +49,7 @@ export async function openConsoleSystem(url: string, look: Look = {}): Promise<T
 
 /** Types the token and waits for the verdict. */
 export async function logIn({ page }: Pick<TestPage, 'page'>, token = CONSOLE_TOKEN): Promise<void> {
-  await page.getByLabel('Admin token').fill(token);
+  await page.getByLabel('Access token').fill(token);
   await page.getByRole('button', { name: 'Open the console' }).click();
   await page.locator('.verdict-bar .verdict').first().waitFor();
 }

@@ -14,6 +14,7 @@ const APPLETS = [
   'chmod',
   'tar',
   'cat',
+  'ln',
   'ls',
   'id',
   'sleep',
@@ -27,6 +28,7 @@ const APPLETS = [
   'cut',
   'cp',
   'dirname',
+  'du',
   'grep',
   'mktemp',
   'mv',
@@ -49,13 +51,14 @@ const NPM_SBOM = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--s
  */
 export async function makeBaseImage(docker: Docker, name: string, directory: string): Promise<void> {
   const tree = join(directory, 'base');
-  for (const folder of ['bin', 'etc', 'opt', 'tmp', 'usr/local/bin']) {
+  for (const folder of ['bin', 'etc', 'opt', 'tmp', 'usr/bin', 'usr/local/bin']) {
     await mkdir(join(tree, folder), { recursive: true });
   }
   await chmod(join(tree, 'tmp'), 0o1777);
   const busybox = output('sh', ['-c', 'command -v busybox']);
   await copyFile(await realpath(busybox), join(tree, 'bin/busybox'));
   for (const applet of APPLETS) await symlink('busybox', join(tree, 'bin', applet));
+  await symlink('/bin/busybox', join(tree, 'usr/bin/env'));
   await copyFile(process.execPath, join(tree, 'usr/local/bin/node'));
   for (const library of librariesOf([process.execPath, ...nativeModules()])) {
     await mkdir(join(tree, dirname(library)), { recursive: true });

@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
 import type { StartedCluster } from './e2e-node.ts';
@@ -15,6 +15,8 @@ export interface E2eCluster {
   readonly kubectl: (args: readonly string[], input?: string) => string;
   /** Starts kubectl with its input and output connected. */
   readonly startKubectl: (args: readonly string[]) => ChildProcessWithoutNullStreams;
+  /** Starts a script of bash that finds kubectl and Helm, in a folder. It is in the cluster's network. */
+  readonly startShell: (script: string, cwd: string) => ChildProcessWithoutNullStreams;
   /** Runs Helm; with values, on the chart. */
   readonly helm: (args: readonly string[], values?: object) => string;
   /**
@@ -67,6 +69,11 @@ function clusterOf({ kubeconfig, image, enter, directory }: StartedCluster): E2e
       pullPolicy: enter === null ? 'IfNotPresent' : 'Never',
     },
     kubectl: (args, input) => run([programs.kubectl, ...args], input),
+    startShell: (script, cwd) =>
+      spawn(...command(['bash', '--norc', '-euo', 'pipefail', '-c', script]), {
+        cwd,
+        env: { ...env, PATH: `${dirname(programs.kubectl)}:${dirname(programs.helm)}:${env.PATH}` },
+      }),
     startKubectl: (args) => spawn(...command([programs.kubectl, ...args]), { env }),
     helm: (args, values) =>
       values === undefined

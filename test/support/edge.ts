@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { startOriginProxy, type OriginProxy } from './origin-proxy.ts';
 import { writeReleaseTree, type ReleaseFiles } from './release-tree.ts';
 import type { AtEnd } from './shared-fixture.ts';
-import { CDN_HOST, startSystem, type SystemOptions, type TestSystem } from './system.ts';
+import { CDN_HOST, startSystem, WITHOUT_TEXTS, type SystemOptions, type TestSystem } from './system.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { until, WAIT_MS } from './until.ts';
 
@@ -12,6 +12,8 @@ import { until, WAIT_MS } from './until.ts';
 export interface OriginWithEdges {
   readonly origin: TestSystem;
   readonly proxy: OriginProxy;
+  /** What was published last. */
+  latest: { readonly id: string; readonly files: ReleaseFiles };
   /** Publishes a release at the origin. */
   publish(id: string, files: ReleaseFiles): Promise<void>;
   /** Puts a release into the folder that the origin syncs from. */
@@ -49,7 +51,7 @@ export async function startOrigin(
   await writeReleaseTree(tree, release);
   const origin = await startSystem({
     upstream: { kind: 'directory', directory: { path: tree } },
-    daemon: { ...daemon },
+    daemon: { ...WITHOUT_TEXTS, ...daemon },
     server: { ...server },
     atEnd: originEnd,
   });
@@ -58,14 +60,16 @@ export async function startOrigin(
   const offer = async (id: string, files: ReleaseFiles): Promise<void> => {
     await writeReleaseTree(tree, { ...release, id, files });
   };
-  return {
+  const world: OriginWithEdges = {
     origin,
     proxy,
     offer,
+    latest: release,
     publish: async (id, files) => {
       await offer(id, files);
       await origin.succeed('sync');
       await untilServed(origin, id);
+      world.latest = { id, files };
     },
     startEdge: async ({
       trustedKeys,
@@ -90,6 +94,7 @@ export async function startOrigin(
       });
     },
   };
+  return world;
 }
 
 /** Waits until a system serves this release. */

@@ -102,10 +102,10 @@ export function unitRecords(format: FormatName<'units'>): fc.Arbitrary<UnitRecor
   return fc.array(valid, { maxLength: 5 });
 }
 
-/** A unit without a target is untranslated or stale, and only such a unit is untranslated. */
+/** A unit without a target is untranslated or stale, and only such a unit is: an export leaves the target of a stale unit out. */
 function possibleState({ target_text: target, state }: UnitRecord): UnitState {
   if (target === null) return state === 'stale' ? 'stale' : 'untranslated';
-  return state === 'untranslated' ? 'draft' : state;
+  return state === 'untranslated' || state === 'stale' ? 'draft' : state;
 }
 
 /** A unit as a file gives it back. */

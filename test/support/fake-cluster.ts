@@ -28,13 +28,35 @@ const pod = (name: string, ready: 'True' | 'False'): object => ({
   status: { phase: 'Running', conditions: [{ type: 'Ready', status: ready }] },
 });
 
+/** The labels by which the admin Service of the chart is found. */
+const ADMIN_SERVICE = 'app.kubernetes.io/part-of=slipway,app.kubernetes.io/component=admin';
+
+/** The label of the Secrets whose value is sent. */
+const ADMIN_TOKEN = { 'slipway.dev/admin-token': 'true' };
+
+const tokenOf = (secret: string): object => ({ token: Buffer.from(`${secret}\n`).toString('base64') });
+
+const ADMIN_SERVICE_OBJECT = {
+  metadata: { name: 'slipway-admin', annotations: { 'slipway.dev/admin-token': 'slipway-admin/token' } },
+  spec: { selector: { app: 'slipway' }, ports: [{ name: 'http', port: 8080, targetPort: 'web' }] },
+};
+
 /** Objects by the end of their path. */
-function objects(secret: string, ready: boolean): Readonly<Record<string, object>> {
+function objects(
+  secret: string,
+  ready: boolean,
+  installations: readonly string[],
+): Readonly<Record<string, object>> {
   return {
-    'secrets/slipway-admin': { data: { token: Buffer.from(`${secret}\n`).toString('base64') } },
-    'services/slipway-admin': {
-      spec: { selector: { app: 'slipway' }, ports: [{ name: 'http', port: 8080, targetPort: 'web' }] },
+    'secrets/slipway-admin': { metadata: { labels: ADMIN_TOKEN }, data: tokenOf(secret) },
+    'secrets/mail': { data: tokenOf(secret) },
+    'services/impostor': { metadata: { annotations: { 'slipway.dev/admin-token': 'mail/token' } } },
+    [`services?labelSelector=${encodeURIComponent(ADMIN_SERVICE)}&limit=10`]: {
+      items: installations.map((name) => ({
+        metadata: { name, annotations: { 'slipway.dev/admin-token': 'slipway-admin/token' } },
+      })),
     },
+    ...(installations.length === 0 ? {} : { 'services/slipway-admin': ADMIN_SERVICE_OBJECT }),
     'deployments/slipway': { spec: { selector: { matchLabels: { app: 'slipway' } }, template: {} } },
     'pods/slipway-1': pod('slipway-1', 'True'),
     'pods?labelSelector=app%3Dslipway&limit=100': {
@@ -56,10 +78,12 @@ export async function startFakeCluster(options: {
   readonly forwardTo: number | null;
   /** Whether a pod is ready; by default one is. */
   readonly ready?: boolean;
+  /** Names of the admin Services in it. */
+  readonly installations?: readonly string[];
 }): Promise<FakeCluster> {
   const calls: string[] = [];
   const channels = new Set<WebSocket>();
-  const known = objects(options.secret, options.ready ?? true);
+  const known = objects(options.secret, options.ready ?? true, options.installations ?? ['slipway-admin']);
   const server = createServer((request, response) => {
     const path = request.url ?? '';
     calls.push(`${request.method} ${path}`);

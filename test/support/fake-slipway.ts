@@ -68,7 +68,7 @@ export interface FakeSlipway {
   /** Answers this to reads of a path. */
   failRead(path: string, refusal: Refusal): void;
   /** The result of a release action. By default it succeeds and makes the release current. */
-  taskStatus: 'queued' | 'succeeded' | 'failed';
+  taskStatus: 'queued' | 'running' | 'succeeded' | 'failed';
   /** Stops answering, or answers again. */
   setSilent(silent: boolean): void;
   /** Ends every connection from now on. */
@@ -146,7 +146,7 @@ export async function startFakeSlipway(atEnd: AtEnd = onTestFinished): Promise<F
         return {
           report: 'task.status',
           ...envelope,
-          task: { failure_code: code, failure_reason: reason },
+          task: { status: fake.taskStatus, failure_code: code, failure_reason: reason },
         };
       }
       case '/admin/releases': {

@@ -283,8 +283,12 @@ const BUSY = {
   tasks_built: false,
 };
 
-function fits({ destination, field }: FakeUnit, query: Readonly<Record<string, string>>): boolean {
-  const { destination: wanted, field_path: path, path_pattern: pattern } = query;
+function fits(unit: FakeUnit, query: Readonly<Record<string, string>>): boolean {
+  const { destination, field, id, source, target, state } = unit;
+  const { destination: wanted, field_path: path, path_pattern: pattern, unit_id: named, text } = query;
+  if (named !== undefined && named !== id) return false;
+  if (text !== undefined && !`${source}\n${target ?? ''}`.includes(text)) return false;
+  if (query['unit_state']?.split(',').includes(state) === false) return false;
   if (wanted !== undefined && wanted !== destination) return false;
   if (pattern !== undefined && !destination.startsWith(pattern.replace('*', ''))) return false;
   return path === undefined || path === field;
@@ -426,5 +430,5 @@ function findingsOf(why: string) {
 
 /** A refusal as the service gives it. */
 export function refuse(code: string, exit: CtlFailure['exit'] = CTL_EXITS.failed): never {
-  throw new CtlFailure(exit, `refused (409 ${code})`);
+  throw new CtlFailure(exit, `refused (409 ${code})`, { code });
 }

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-/** Below the ephemeral range of Linux (32768 to 60999), from which the connections of other tests take their ports. */
-const RANGE = [10_000, 32_000] as const;
+/**
+ * Above 10080, the last of the ports that `fetch` refuses (Fetch Standard, "bad port"). Below the ephemeral range of Linux (32768 to
+ * 60999), from which the connections of other tests take their ports.
+ */
+const RANGE = [10_081, 32_000] as const;
 /** A file for each port that a test has chosen, because the program listens at it a while later. */
 const CLAIMS = join(tmpdir(), `slipway-test-ports-${process.getuid?.() ?? 'user'}`);
 /** After this time the program listens, or its test has ended. */

@@ -12,6 +12,8 @@ export const FAST_ARGUMENTS: readonly string[] = [
   ...IMAGE_NODE_OPTIONS.split(' '),
   '--min-semi-space-size=16',
   '--max-semi-space-size=16',
+  // Threads that collect garbage side by side cost a tenth of a start.
+  '--single-threaded-gc',
 ];
 
 function readOptions(): string {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProgramRun } from './helm.ts';
 import type { KubeApi } from './kube-control-plane.ts';
-import { until } from './until.ts';
+import { until, WAIT_MS } from './until.ts';
 
 /** An OpenAPI 2 schema, as an API server describes its types. */
 interface Schema {
@@ -35,11 +35,16 @@ export async function writeKindSchemas(
   definitions: readonly string[],
 ): Promise<void> {
   let known: Readonly<Record<string, Schema>> = {};
-  await until(async () => {
-    const { body } = await cluster.request('GET', '/openapi/v2');
-    known = (body as { definitions: Record<string, Schema> }).definitions;
-    return definitions.every((name) => known[name] !== undefined);
-  });
+  await until(
+    async () => {
+      const { body } = await cluster.request('GET', '/openapi/v2');
+      known = (body as { definitions: Record<string, Schema> }).definitions;
+      return definitions.every((name) => known[name] !== undefined);
+      // The answer has megabytes.
+    },
+    WAIT_MS,
+    2000,
+  );
   for (const [name, definition] of Object.entries(known)) {
     const kinds = (definition['x-kubernetes-group-version-kind'] ?? []) as readonly GroupVersionKind[];
     for (const { group, version, kind } of kinds) {

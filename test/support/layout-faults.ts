@@ -38,6 +38,12 @@ const FIND_FAULTS = `(() => {
     }
     return null;
   };
+  const isForScreenReaders = (element) => {
+    for (let box = element; box !== null; box = box.parentElement) {
+      if (getComputedStyle(box).clipPath === 'inset(50%)') return true;
+    }
+    return false;
+  };
   const isCut = (element) => {
     const style = getComputedStyle(element);
     if (/^(?:INPUT|SELECT)$/.test(element.tagName)) {
@@ -51,7 +57,7 @@ const FIND_FAULTS = `(() => {
     return element.scrollWidth > element.clientWidth + 1;
   };
   for (const element of document.querySelectorAll('button, a, input, select, textarea, summary, label, h1, h2, h3')) {
-    if (!isShown(element)) continue;
+    if (!isShown(element) || isForScreenReaders(element)) continue;
     const name = element.tagName.toLowerCase() + ' "' + (element.textContent || element.placeholder || '').trim().slice(0, 60) + '"';
     const box = boxAround(element);
     if (box !== null) faults.push('cut by ' + box + ': ' + name);

@@ -19,10 +19,12 @@ import { createSpending } from '../../src/localization/translation/providers/spe
 import { createHttpClient } from '../../src/platform/http/http-client.ts';
 import { listen } from '../../src/platform/http/listen.ts';
 import { createSecretMask } from '../../src/platform/logging/secret-mask.ts';
+import type { AtEnd } from './shared-fixture.ts';
 import type { Clock } from '../../src/platform/process/clock.ts';
 
 /** A request as a test's server sees it. */
 export interface SeenCall {
+  readonly method: string;
   readonly path: string;
   readonly authorization: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -40,7 +42,10 @@ export interface SeenBody {
       readonly schema: { readonly required: readonly string[]; readonly additionalProperties: boolean };
     };
   };
-  readonly q: readonly string[];
+  /** LibreTranslate. */
+  readonly q: string | readonly string[];
+  /** DeepL. */
+  readonly text: readonly string[];
 }
 
 /** Answers one call. */
@@ -66,22 +71,24 @@ export function quickClock(): Clock & { readonly slept: number[] } {
 /** A real server on loopback. */
 export async function startProviderServer(
   reply: Reply,
+  atEnd: AtEnd = onTestFinished,
 ): Promise<{ readonly url: string; readonly calls: readonly SeenCall[] }> {
   const calls: SeenCall[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const call = {
+        method: request.method ?? '',
         path: request.url ?? '',
         authorization: request.headers.authorization,
         headers: request.headers,
-        body: JSON.parse(body) as SeenBody,
+        body: JSON.parse(body === '' ? '{}' : body) as SeenBody,
       };
       calls.push(call);
       reply(call, response, request);
     });
   });
   const listening = await listen(server, { host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
+  atEnd(async () => {
     server.closeAllConnections();
     await listening.close(AbortSignal.abort());
   });
@@ -119,7 +126,7 @@ export function unit(
   more: Partial<UnitToTranslate> = {},
 ): UnitToTranslate {
   const nothing = { place: 0, around: [], constraints: [], examples: [], findings: [] };
-  return { unitId, sourceText, speaker: null, maxLength: null, ...nothing, ...more };
+  return { unitId, sourceText, speaker: null, kind: null, scene: null, maxLength: null, ...nothing, ...more };
 }
 
 /** A request without caps. */

@@ -52,7 +52,13 @@ async function operatorMetrics(): Promise<string> {
     },
   } as unknown as ReleaseChannel;
   const metrics = createOperatorMetrics(registry);
-  metrics.observe({ channels: () => [channel], queued: () => 0, isLeading: () => true });
+  metrics.observe({
+    channels: () => [channel],
+    queued: () => 0,
+    isLeading: () => true,
+    failuresOf: () => 0,
+    missingFields: () => 0,
+  });
   metrics.reconciled('settled', 0.01);
   return await registry.metrics();
 }

@@ -36,7 +36,7 @@ import {
   createStore,
   type TranslationStore,
 } from '../../src/localization/translation/work/translation-worker.ts';
-import { TaskError, type Task, type TaskResult } from '../../src/engine/tasks/task.ts';
+import { TaskError, type Task, type TaskContext, type TaskResult } from '../../src/engine/tasks/task.ts';
 import { blake3OfText } from '../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
@@ -89,9 +89,9 @@ function markerJudge(heard: JudgeOptions[]): TargetJudge {
 }
 
 /** Providers of a daemon without any of its own. */
-const PROVIDERS: WorkerConfiguration = z.strictObject(workerConfiguration).parse({
-  providers: { libre: { kind: 'libretranslate', url: 'http://127.0.0.1:1', allowHosts: ['127.0.0.1'] } },
-});
+const PROVIDERS: object = {
+  libre: { kind: 'libretranslate', url: 'http://127.0.0.1:1', allowHosts: ['127.0.0.1'] },
+};
 
 /** Files of a model release. */
 function filesOf(sources: Sources): ModelFile[] {
@@ -148,18 +148,26 @@ export interface ReviewWorld {
     options?: { readonly destination?: string; readonly tokenId?: string },
   ): Promise<TaskResult>;
   /** Runs a queued job in this thread. @throws its TaskError */
-  run(kind: string, args: Readonly<Record<string, unknown>>): Promise<TaskResult>;
+  run(
+    kind: string,
+    args: Readonly<Record<string, unknown>>,
+    progress?: TaskContext['progress'],
+  ): Promise<TaskResult>;
   write(name: string, content: string | Uint8Array): Promise<void>;
   read(name: string): Promise<Buffer>;
   /** Ends a task as an operator does. */
-  closeTask(taskId: string, status: 'skipped' | 'failed' | 'published'): void;
+  closeTask(taskId: string, status: 'skipped' | 'failed' | 'published', reason?: string): void;
   /** Everything that a refused call must not change. */
   everything(): readonly (readonly Record<string, unknown>[])[];
 }
 
 /** Reviews on a database of their own, with two tasks; a real Translation Memory, and a judge that finds markers. */
 export async function openReviewWorld(
-  overrides: Partial<Pick<ReviewOptions, 'memory' | 'judge'>> & { readonly fourEyes?: boolean } = {},
+  overrides: Partial<Pick<ReviewOptions, 'memory' | 'judge'>> & {
+    readonly fourEyes?: boolean;
+    /** By name. Default: one that nobody answers for. */
+    readonly providers?: object;
+  } = {},
 ): Promise<ReviewWorld> {
   const directory = await temporaryDirectory();
   const path = join(directory, 'translation.db');
@@ -200,8 +208,11 @@ export async function openReviewWorld(
     createId: () => `M${String((ids += 1)).padStart(4, '0')}`,
     penaltyOf: () => 0,
   });
+  const configuration: WorkerConfiguration = z
+    .strictObject(workerConfiguration)
+    .parse({ providers: overrides.providers ?? PROVIDERS });
   const providers = createProviderAccess({
-    configuration: () => PROVIDERS,
+    configuration: () => configuration,
     dataDirectory: directory,
     clock,
     random: () => 0,
@@ -291,7 +302,7 @@ export async function openReviewWorld(
     return (await action.accept(body, request)).task;
   };
   /** Runs a queued job in this thread. @throws its TaskError */
-  const run = async (kind: string, args: Readonly<Record<string, unknown>>): Promise<TaskResult> => {
+  const run: ReviewWorld['run'] = async (kind, args, progress = () => undefined) => {
     const job = review.jobs.find((each) => each.kind === kind);
     if (job === undefined) throw new TaskError('unknown_job', kind);
     return await job.run({
@@ -303,7 +314,7 @@ export async function openReviewWorld(
       reason: null,
       signal: new AbortController().signal,
       log: () => undefined,
-      progress: () => undefined,
+      progress,
       commit: async (section) => await section(),
     });
   };
@@ -323,11 +334,11 @@ export async function openReviewWorld(
     run,
     exchange,
     /** Ends a task as an operator does. */
-    closeTask: (taskId: string, status: 'skipped' | 'failed' | 'published') => {
+    closeTask: (taskId: string, status: 'skipped' | 'failed' | 'published', reason?: string) => {
       const database = new DatabaseSync(path);
       database
-        .prepare('UPDATE task SET stored_status = ?1, status = ?1 WHERE task_id = ?2')
-        .run(status, taskId);
+        .prepare('UPDATE task SET stored_status = ?1, status = ?1, reason = ?3 WHERE task_id = ?2')
+        .run(status, taskId, reason ?? null);
       database.close();
     },
     /** Reviews the task of a container. */

@@ -68,6 +68,7 @@ export async function rewriteRelease(
   const configuration = catalogsConfigurationSchema.parse(catalogs);
   const { files: rewritten } = await rewriteCatalogs({
     files,
+    changed: files.flatMap((file) => (file.patched === null ? [] : [{ ...file, patched: file.patched }])),
     plugins: [...catalogPlugins(configuration), ...plugins],
     isIgnored: ignoreTest(configuration),
     passwords: compileRules(rules),

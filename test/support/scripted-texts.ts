@@ -120,6 +120,7 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
         translationFileSha256: translationFile === null ? null : 'f'.repeat(64),
       };
     },
+    changesFrom: async () => await Promise.resolve(null),
     isRecordedAs: async ({ containers }, releaseId) => recorded.get(releaseId) === keysOf(containers),
     record: async ({ containers }, releaseId) => {
       calls.push({ recorded: releaseId });
@@ -132,19 +133,18 @@ export function scriptedFreezer(texts: ScriptedTexts, calls: unknown[]): Freezer
 export function textBuilders(texts: ScriptedTexts): Builders {
   return {
     concurrency: 2,
-    openPatcher: () => {
-      texts.patchers.opened += 1;
-      texts.patchers.open += 1;
-      return scriptedPatcher(texts);
-    },
+    patcher: scriptedPatcher(texts),
     rewriter: {
+      prepare: () => undefined,
+      close: () => undefined,
       rewrite: async (changed, release, workDirectory, _signal, options) => {
         const { catalog, catalogError } = texts;
         texts.keepsChanged = options?.keepsChanged ?? false;
         texts.catalogError = null;
         if (catalogError !== null) throw catalogError;
-        if (catalog === null || changed.length === 0) return changed;
-        const paths = new Map(changed.map((file) => [file.destination, file.path]));
+        const files = changed.map(({ destination, patched: path }) => ({ destination, path }));
+        if (catalog === null || changed.length === 0) return files;
+        const paths = new Map(files.map((file) => [file.destination, file.path]));
         const lines: string[] = [];
         for await (const { destination, blake3 } of release.entries()) {
           if (destination === catalog) continue;
@@ -153,16 +153,23 @@ export function textBuilders(texts: ScriptedTexts): Builders {
         }
         const path = join(workDirectory, 'catalog');
         await writeFile(path, lines.join(''));
-        return [...changed, { destination: catalog, path }];
+        return [...files, { destination: catalog, path }];
       },
     },
   };
 }
 
 function scriptedPatcher(texts: ScriptedTexts): ContainerPatcher {
+  let isOpen = false;
   return {
+    prepare: () => {
+      isOpen = true;
+      texts.patchers.opened += 1;
+      texts.patchers.open += 1;
+    },
     close: () => {
-      texts.patchers.open -= 1;
+      if (isOpen) texts.patchers.open -= 1;
+      isOpen = false;
     },
     patch: async ({ destination, path, editsPath, outputPath }) => {
       const failure = texts.failures.get(destination);

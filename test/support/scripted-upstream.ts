@@ -34,6 +34,8 @@ export class ScriptedUpstream implements UpstreamAdapter {
   /** Destinations opened, in order. */
   readonly opened: string[] = [];
   catalogsRead = 0;
+  /** Runs once while the next catalog is read. */
+  whileRead: (() => Promise<void>) | null = null;
   /** Runs before a file is sent. */
   onOpen: (destination: string) => void = () => undefined;
   failure: UpstreamError | null = null;
@@ -48,6 +50,9 @@ export class ScriptedUpstream implements UpstreamAdapter {
 
   async fetchCatalog(previousEtag: string | null): Promise<UpstreamCatalog | null> {
     if (this.failure !== null) throw this.failure;
+    const { whileRead } = this;
+    this.whileRead = null;
+    await whileRead?.();
     const entries = [...this.entries(), ...this.listedAgain];
     const { excludedCount } = this;
     const fingerprint = blake3Hex(

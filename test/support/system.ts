@@ -16,6 +16,9 @@ const LOG_LINES = 30;
 /** The CDN host that the tests use. */
 export const CDN_HOST = 'cdn.test.invalid';
 
+/** For tests that read no text: to index the text of a release costs a daemon as much as to sync a small one. */
+export const WITHOUT_TEXTS = { parse: { automatic: false } } as const;
+
 /** A whole Slipway on temporary folders and free ports: a daemon, a server, a volume, keys. */
 export interface TestSystem {
   readonly directory: string;

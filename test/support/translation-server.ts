@@ -32,7 +32,7 @@ export async function startTranslationServer(
     response.on('error', () => undefined);
     request.on('error', () => undefined);
     void text(request)
-      .then(async (body) => await state.reply(JSON.parse(body), response, request))
+      .then(async (body) => await state.reply(body === '' ? null : JSON.parse(body), response, request))
       .catch(() => response.destroy());
   });
   const { port } = await listen(server, { host: '127.0.0.1', port: 0 });
@@ -50,9 +50,15 @@ export function answerJson(response: ServerResponse, body: unknown, status = 200
   response.end(bytes);
 }
 
+const LANGUAGES = ['ja', 'zh-Hans', 'en'].map((code, _at, targets) => ({ code, name: code, targets }));
+
 /** Translates as LibreTranslate does. */
 export function libreTranslate(translate: (source: string) => string): Reply {
-  return (body, response) => {
+  return (body, response, request) => {
+    if (request.url === '/languages') {
+      answerJson(response, LANGUAGES);
+      return;
+    }
     const { q } = body as { readonly q: readonly string[] };
     answerJson(response, { translatedText: q.map(translate) });
   };

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** The pause between two probes grows, so that long waits leave the processor to other programs. */
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 50;
-const PAUSE_GROWTH = 1.3;
+const LONGEST_PAUSE_MS = 100;
+const PAUSE_GROWTH = 1.4;
 
 /**
  * A wait ends a little before its test does, so that the test fails with what it waited for; vitest.config.ts sets it. The set-up of

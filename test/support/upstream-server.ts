@@ -27,6 +27,8 @@ export interface UpstreamServer {
   /** Requests of a path, optionally of one method. */
   requestsOf(path: string, method?: string): RecordedRequest[];
   close(): Promise<void>;
+  /** Listens at the same address again, after {@link close}. */
+  reopen(): Promise<void>;
 }
 
 /** Content and options of an upstream. */
@@ -96,6 +98,11 @@ export async function startUpstreamServer(options: UpstreamServerOptions = {}): 
         server.close(() => {
           resolve();
         });
+      });
+    },
+    async reopen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(port, '127.0.0.1', resolve);
       });
     },
   };

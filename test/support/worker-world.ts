@@ -18,6 +18,7 @@ import type { TranslationWork } from '../../src/localization/translation/work/tr
 import type { TranslationStore } from '../../src/localization/translation/work/translation-worker.ts';
 import { methodsOf } from '../../src/engine/database/work-file.ts';
 import { createRunTally } from '../../src/localization/translation/worker/run-tally.ts';
+import { createRunTerms } from '../../src/localization/translation/worker/run-terms.ts';
 import { estimateRun } from '../../src/localization/translation/worker/estimate-run.ts';
 import type {
   RunPorts,
@@ -25,11 +26,13 @@ import type {
   RunSetup,
   RunWorld,
 } from '../../src/localization/translation/worker/run-world.ts';
+import { suggestTargets } from '../../src/localization/translation/worker/suggest-targets.ts';
 import { runWorkers } from '../../src/localization/translation/worker/worker-run.ts';
 import type { TaskContext, TaskResult } from '../../src/engine/tasks/task.ts';
 import { createSilentLogger } from '../../src/platform/logging/logging.ts';
 import { unixSeconds } from '../../src/platform/process/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { guessTextKind } from '../../src/domain/translation/kind-of-text.ts';
 import { indexRelease } from './index-release.ts';
 import { callerInProcess } from './caller-in-process.ts';
 import { buildTasks, openTestWork, type TestWork } from './translation-work.ts';
@@ -67,6 +70,8 @@ export interface RunOptions {
   readonly log?: TaskContext['log'];
   readonly provider?: Partial<TranslationProvider>;
   readonly characters?: CharacterSheet;
+  /** Only suggests targets for these units; empty for the next open ones. */
+  readonly suggest?: readonly Uint8Array[];
 }
 
 export const SETTINGS: RunSettings = {
@@ -86,6 +91,8 @@ export const SETTINGS: RunSettings = {
   maxTokens: null,
   maxCost: null,
 };
+
+const NEVER = new AbortController().signal;
 
 const blocking = (message: string): Finding => ({
   check: 'placeholders',
@@ -175,6 +182,7 @@ export function openWorkerWorld(
     settings: { ...SETTINGS, ...options.settings },
     provider: { ...scripted(script, requests), ...options.provider },
     characters: options.characters ?? new Map(),
+    kindOf: guessTextKind,
     about: (destination) => (destination === 'a.json' ? ['The first file.'] : []),
   });
   return {
@@ -199,13 +207,17 @@ export function openWorkerWorld(
         spending: createSpending(shared.settings),
         tally: createRunTally(),
         counts: new Map(),
+        terms: createRunTerms(shared.glossary, shared.languages, shared.settings.glossaryPath ?? null, NEVER),
       };
       const {
         signal = new AbortController().signal,
         progress = () => undefined,
         log = () => undefined,
       } = options;
-      return await runWorkers(world, { signal, progress, log });
+      const { suggest } = options;
+      return suggest === undefined
+        ? await runWorkers(world, { signal, progress, log })
+        : await suggestTargets(world, suggest, { signal, progress });
     },
   };
 }
@@ -239,6 +251,8 @@ function portsOf(work: TestWork, clock: FakeClock, known: Known): Omit<RunPorts,
       countUse: () => Promise.resolve(),
     }),
     glossary: partial<GlossaryPort>({
+      generation: () => 7,
+      approvedTerms: ({ path }) => Promise.resolve([{ source: '先生', target: path ?? '老师' }]),
       diagnose: ({ units }) =>
         Promise.resolve({
           generation: 7,

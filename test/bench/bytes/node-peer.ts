@@ -5,10 +5,8 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { endChild, type Peer } from './peer.ts';
 
-/** The usual ways to serve files with Node. */
-export const NODE_FILE_SERVERS = ['express.static', 'sirv', 'node:http'] as const;
-
-export type NodePeerKind = (typeof NODE_FILE_SERVERS)[number];
+/** The usual ways to serve files with Node; `pread` also hashes each block before it sends it. */
+export type NodePeerKind = 'express.static' | 'sirv' | 'node:http' | 'pread';
 
 /** Starts one of them in its own process; it serves a directory. */
 export async function startNodePeer(kind: NodePeerKind, directory: string): Promise<Peer> {

@@ -1,6 +1,5 @@
-import type { BenchRow } from '../bench-row.ts';
+import { benchRow, type BenchRow } from '../bench-row.ts';
 import type { PairedRounds } from '../paired-rounds.ts';
-import { median } from '../statistics.ts';
 import type { ByteCase } from './byte-case.ts';
 import type { Measured } from './measure-peer.ts';
 import { costNote, figuresOf } from './peer-figures.ts';
@@ -29,13 +28,14 @@ export function rowsOfCase(
   const common = { noisyRounds, peers: [mine, its, ...others] };
   const ratios = pairs.map((pair) => rate(pair.ours) / rate(pair.theirs));
   const compared: BenchRow = {
-    case: `bytes: ${each.name}`,
-    value: median(ratios),
-    unit: `x ${names.theirs}`,
-    target: `>= ${each.target}`,
-    pass: isConclusive ? median(ratios) >= each.target : null,
-    rounds: ratios,
-    note: [client, costNote(each.figure, mine, its), ...reported].join('; '),
+    ...benchRow({
+      name: `bytes: ${each.name}`,
+      rounds: ratios,
+      unit: `x ${names.theirs}`,
+      bound: { atLeast: each.target },
+      judged: isConclusive,
+      note: [client, costNote(each.figure, mine, its), ...reported].join('; '),
+    }),
     ...common,
   };
   const most = each.mostCpuSecondsPerGigabyte;
@@ -44,13 +44,14 @@ export function rowsOfCase(
   return [
     compared,
     {
-      case: `bytes: ${each.name}, processor time`,
-      value: median(costs),
-      unit: 's/GB',
-      target: `<= ${most}`,
-      pass: isConclusive ? median(costs) <= most : null,
-      rounds: costs,
-      note: `${client}; the same rounds`,
+      ...benchRow({
+        name: `bytes: ${each.name}, processor time`,
+        rounds: costs,
+        unit: 's/GB',
+        bound: { atMost: most },
+        judged: isConclusive,
+        note: `${client}; the same rounds`,
+      }),
       ...common,
     },
   ];

@@ -9,6 +9,8 @@ import type { Peer } from './peer.ts';
 const CDN_HOST = 'cdn.bench.invalid';
 /** Generous, because the machine may be busy. */
 const READY_MS = 3_600_000;
+/** Between two looks at whether a server is ready: a switch is measured to this. */
+const LONGEST_PAUSE_MS = 20;
 
 /** A real server process of a site. */
 export interface SlipwayServer extends Peer {
@@ -41,13 +43,13 @@ export interface SlipwaySite {
  * Starts the daemon of a site whose upstream is a directory of files.
  *
  * @param config whole sections of the configuration of the daemon
- * @param wrapper a command under which daemon and servers run
+ * @param commands under which the daemon and the servers run
  */
 export async function startSlipwaySite(
   directory: string,
   files: string,
   config: Readonly<Record<string, unknown>> = {},
-  wrapper: readonly string[] = [],
+  commands: { readonly daemon?: readonly string[]; readonly server?: readonly string[] } = {},
 ): Promise<SlipwaySite> {
   const snapshot = { root: join(directory, 'snapshot') };
   const keys = join(directory, 'keys');
@@ -67,7 +69,10 @@ export async function startSlipwaySite(
       ...config,
     }),
   );
-  const daemon = await startSlipway('daemon', ['--config', daemonFile], { wrapper, measuresMemory: true });
+  const daemon = await startSlipway('daemon', ['--config', daemonFile], {
+    wrapper: commands.daemon ?? [],
+    measuresMemory: true,
+  });
   const servers = new Set<SlipwayProcess>();
   let generation = 0;
   return {
@@ -93,7 +98,10 @@ export async function startSlipwaySite(
           ...config,
         }),
       );
-      const started = await startSlipway('server', ['--config', file], { wrapper, measuresMemory: true });
+      const started = await startSlipway('server', ['--config', file], {
+        wrapper: commands.server ?? [],
+        measuresMemory: true,
+      });
       servers.add(started);
       void started.exited.then(() => servers.delete(started));
       const server = asServer(name, started);
@@ -128,13 +136,17 @@ function asServer(name: string, started: SlipwayProcess): SlipwayServer {
       started.signal(signal);
     },
     untilServes: async (other) => {
-      releaseId = await until(async () => {
-        const body = (await (await fetch(`${url}/readyz`)).json()) as {
-          distributable: boolean;
-          release_id: string | null;
-        };
-        return body.distributable && body.release_id !== other ? body.release_id : null;
-      }, READY_MS);
+      releaseId = await until(
+        async () => {
+          const body = (await (await fetch(`${url}/readyz`)).json()) as {
+            distributable: boolean;
+            release_id: string | null;
+          };
+          return body.distributable && body.release_id !== other ? body.release_id : null;
+        },
+        READY_MS,
+        LONGEST_PAUSE_MS,
+      );
       return releaseId;
     },
     stop: async () => {

@@ -27,6 +27,7 @@ export function createIsolatedWorker<Setup, Job, Piece, Result>({
   });
   loading = loaded.catch(() => undefined);
   return {
+    prepare: () => undefined,
     run: async (job, onPiece, signal) => {
       const work = await loaded;
       const scratchDirectory = join(parent, randomUUID());

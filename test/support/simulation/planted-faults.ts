@@ -5,7 +5,7 @@ export interface PlantedFault {
   readonly file: string;
   readonly text: string;
   readonly replacement: string;
-  /** A seed whose steps find it, and a part of what is then said. */
+  /** A seed whose first steps find it, and a part of what is then said. */
   readonly seed: number;
   readonly found: string;
 }
@@ -16,7 +16,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: 'src/server/bytes/verified-object.ts',
     text: 'this.#compare(memory, start, expected);',
     replacement: '',
-    seed: 2,
+    seed: 1,
     found: 'wrong bytes of',
   },
   {
@@ -32,7 +32,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: 'src/engine/tasks/task-acceptance.ts',
     text: 'idempotency.remember(digest, task.task_id, dedupeKey, unixSeconds(clock));',
     replacement: '',
-    seed: 2,
+    seed: 1258,
     found: 'made task',
   },
   {
@@ -40,7 +40,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: 'src/localization/localized/rollback/rollback-effect.ts',
     text: 'resume === true ? null : withdrawnBy(records)',
     replacement: 'null',
-    seed: 2,
+    seed: 3788,
     found: 'was published after a rollback that left none',
   },
   {
@@ -48,7 +48,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: 'src/releases/attest/version-counter.ts',
     text: 'highest = lastPossibleVersion(earlier);',
     replacement: 'highest = earlier.volume;',
-    seed: 4,
+    seed: 752,
     found: ': attestation ',
   },
 ];

@@ -15,6 +15,10 @@ function machineTranslation(source: string): string {
 export class Provider {
   #mode: (typeof MODES)[number] = 'works';
   readonly #server: Server = createServer((request, response) => {
+    if (request.url === '/languages') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[]');
+      return;
+    }
     void json(request).then(
       (body) => {
         this.#answer((body as { readonly q: readonly string[] }).q, response);
