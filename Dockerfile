@@ -5,14 +5,9 @@ ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /slipway
 COPY package.json package-lock.json .npmrc ./
-# Leaves node_modules/.package-lock.json behind, from which scanners know every package. The bill of materials (CycloneDX) comes
-# from the lock file.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
-COPY scripts/sbom.ts ./scripts/sbom.ts
-COPY scripts/sbom ./scripts/sbom
-RUN node scripts/sbom.ts >sbom.cdx.json
 
-# The console, from the same packages. The bundler stays in this stage.
+# The console with its runbooks, from the same packages. The bundler stays in this stage.
 FROM dependencies AS console
 COPY scripts/node-tools.sh scripts/console.ts ./scripts/
 COPY scripts/console ./scripts/console
@@ -21,17 +16,29 @@ COPY scripts/console-tools ./scripts/console-tools
 COPY src/contract ./src/contract
 COPY src/domain ./src/domain
 COPY src/console ./src/console
+COPY docs/runbooks ./docs/runbooks
 RUN node scripts/console.ts
+
+# The sources, and the quarter of the packages that they load. node_modules/.package-lock.json, from which scanners know every
+# package, and the bill of materials (CycloneDX) list what is left.
+FROM console AS loaded
+COPY scripts/prune-packages.ts scripts/sbom.ts ./scripts/
+COPY scripts/sbom ./scripts/sbom
+COPY cmd ./cmd
+COPY demo ./demo
+COPY src ./src
+RUN node scripts/prune-packages.ts && node scripts/sbom.ts --installed >sbom.cdx.json
 
 FROM ${NODE_IMAGE} AS programs
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=dependencies /slipway/node_modules ./node_modules
-COPY --from=dependencies /slipway/sbom.cdx.json ./
 COPY package.json LICENSE ./
-COPY cmd ./cmd
-COPY demo ./demo
-COPY src ./src
+COPY --from=loaded /slipway/node_modules ./node_modules
+COPY --from=loaded /slipway/sbom.cdx.json ./
+COPY --from=loaded /slipway/cmd ./cmd
+COPY --from=loaded /slipway/demo ./demo
+COPY --from=loaded /slipway/src ./src
+RUN ln -s /app/cmd/slipway.ts /usr/local/bin/slipway
 COPY --from=console /slipway/.console ./.console
 # The server serves this file.
 COPY docs/reference/openapi.yaml ./docs/reference/openapi.yaml

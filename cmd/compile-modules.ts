@@ -22,6 +22,10 @@ const PROGRAMS = [
   'src/platform/isolation/orphan-watch.ts',
   // The daemon loads them only for a port for metrics.
   'src/daemon/metrics.ts',
+  // The daemon loads them with the first run that needs them.
+  'src/exchange/*/*-formats.ts',
+  'src/localization/translation/{review/{check-tasks,handoff-export,import-file},worker/worker-task}.ts',
+  'src/localization/translation/providers/*-provider.ts',
 ];
 
 const root = join(import.meta.dirname, '..');

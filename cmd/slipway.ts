@@ -4,6 +4,7 @@ import process from 'node:process';
 import packageManifest from '../package.json' with { type: 'json' };
 import { COMPLETE_COMMAND } from '../src/cli/completion/shell-scripts.ts';
 import { systemClock } from '../src/platform/process/clock.ts';
+import { keepAlive } from '../src/platform/process/keep-alive.ts';
 import { interruptSignal, processCtlIo } from './compose/ctl.ts';
 import { exitWhenWritten } from './compose/exit-when-written.ts';
 
@@ -45,16 +46,14 @@ async function main(): Promise<number> {
       return await (await import('../src/cli/keygen/keygen.ts')).runKeygen(args, io);
     case 'manifest':
       return await (await import('./compose/manifest.ts')).writeManifest(args, signal);
-    case 'parse': {
-      const { runParse } = await import('../src/localization/parse/offline/run-parse.ts');
-      // Its writes report what is wrong with the output.
-      process.stdout.on('error', () => undefined);
-      return await runParse(args, { ...io, clock: systemClock, signal });
-    }
+    case 'parse':
+      return await (await import('./compose/parse.ts')).parseOffline(args, signal);
     case 'restore': {
       const { runRestore } = await import('../src/daemon/backup/restore/run-restore.ts');
       return await runRestore(args, { ...io, clock: systemClock, signal });
     }
+    case 'translations':
+      return await (await import('./compose/evaluate.ts')).evaluateTranslations(args, signal);
     case 'verify':
       return await (
         await import('../src/cli/verify/verify.ts')
@@ -77,4 +76,4 @@ async function main(): Promise<number> {
   }
 }
 
-await exitWhenWritten(await main(), signal);
+await exitWhenWritten(await keepAlive(main), signal);

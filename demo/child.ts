@@ -19,15 +19,18 @@ export interface Child {
  * Starts `node script --config file` as a separate process group, so that Ctrl-C in the terminal reaches it only
  * through {@link Child.stop}. The IPC channel makes it end when this process dies.
  *
+ * @param env its environment
  * @param onLine called with every line it logs
  */
 export function startChild(
   name: string,
   script: string,
   configurationFile: string,
+  env: NodeJS.ProcessEnv,
   onLine: (line: string) => void,
 ): Child {
   const child = spawn(process.execPath, [script, '--config', configurationFile], {
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

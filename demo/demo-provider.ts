@@ -65,14 +65,13 @@ async function answer(
     readonly messages: readonly { readonly content: string }[];
     readonly response_format?: { readonly json_schema?: { readonly name: string } };
   };
-  const isEvaluation = format?.json_schema?.name === 'evaluations';
-  const { script } = JSON.parse(messages.at(-1)?.content ?? '{}') as { readonly script: readonly unknown[] };
-  const lines = script.filter(isLine);
-  const rows = lines.map((line) =>
-    isEvaluation
-      ? { id: line.id, s: beginningOf(line), findings: [] }
-      : { id: line.id, s: beginningOf(line), t: translationOf(line, mistakes) },
-  );
+  const { script = [], words = [] } = JSON.parse(messages.at(-1)?.content ?? '{}') as {
+    readonly script?: readonly unknown[];
+    readonly words?: readonly unknown[];
+  };
+  const lines = [...script, ...words].filter(isLine);
+  const answerTo = ANSWERS[format?.json_schema?.name ?? ''] ?? translated;
+  const rows = lines.map((line) => ({ id: line.id, s: beginningOf(line), ...answerTo(line, mistakes) }));
   const content = JSON.stringify({ rows });
   await sleep(REQUEST_MS + LINE_MS * lines.length);
   const prompt = estimateTokens(messages.map((message) => message.content).join('\n'));
@@ -83,6 +82,14 @@ async function answer(
     }),
   );
 }
+
+const translated = (line: Line, mistakes: Set<string>): object => ({ t: translationOf(line, mistakes) });
+
+/** What a row has beside its id and its beginning, by the name of the schema. Names of the demo are written in katakana. */
+const ANSWERS: Readonly<Record<string, typeof translated>> = {
+  evaluations: () => ({ findings: [] }),
+  classes: ({ text }) => ({ class: /^[\p{Script=Katakana}ー]+$/u.test(text) ? 'name' : 'word' }),
+};
 
 /** Whether an entry of the script is to be translated; the others are context. */
 function isLine(entry: unknown): entry is Line {

@@ -35,6 +35,7 @@ const DEFAULT_KEYS = `${DEFAULT_DATA}/keys/signing.pub`;
 /** The text of `slipway dev --help`. */
 export const DEV_USAGE = `Usage: slipway dev [--port 8080] [--data ${DEFAULT_DATA}] [--upstream UPSTREAM] [--keys FILE] [--rules FILE]
        slipway dev next [--data ${DEFAULT_DATA}]
+       slipway dev upstream [--release 1] [--host 127.0.0.1] [--port 9000] [--data upstream]
 
 Starts the daemon and the distribution server on one folder.
 
@@ -52,7 +53,7 @@ Starts the daemon and the distribution server on one folder.
                       ${DEFAULT_KEYS}, the key of one that runs on this machine
   --rules FILE        uses the section parse of this file, as slipway parse --rules does
 
-next plays the next demo release on the one that runs.
+next plays the next demo release on the one that runs. upstream serves a demo release for a Slipway elsewhere.
 `;
 
 /**

@@ -3,6 +3,9 @@ import process from 'node:process';
 import { dirname, join, resolve } from 'node:path';
 import { runKeygen } from '../src/cli/keygen/keygen.ts';
 import { startChild, type Child } from './child.ts';
+import { daemonConfigurationSchema } from '../src/daemon/settings/config.ts';
+import { serverConfigurationSchema } from '../src/server/config/config.ts';
+import { describeConfiguration } from '../src/platform/config/configuration-key.ts';
 import { waitForRelease, type ServedRelease } from './daemon-progress.ts';
 import { DEMO_RELEASE_IDS } from './game/demo-story.ts';
 import { flatBuffersTableSchema } from './game/flatbuffers-table.ts';
@@ -26,6 +29,7 @@ import { playRelease, waitForIndex, type IndexedRelease, type RunningService } f
 import { currentLocalized, publishLocalized, waitForLocalized } from './play-localized.ts';
 import { playTranslations } from './play-translations.ts';
 import { runNext } from './run-next.ts';
+import { runUpstream } from './serve-upstream.ts';
 import {
   renderAddresses,
   renderFailedSync,
@@ -46,7 +50,7 @@ const STOP_GRACE_MS = 40_000;
  * Runs the whole system on one machine: creates missing files (demo upstream, keys, tokens, configuration), starts the
  * daemon under its supervisor and the server as separate processes, and prints their addresses. Neither a sync that fails
  * nor a daemon that dies ends it: it prints the reason, and the next sync or the supervisor fixes it. `dev next` plays the
- * next demo release on it.
+ * next demo release on it, and `dev upstream` serves one for a Slipway elsewhere.
  *
  * @param args the command line after `dev`
  * @returns the exit code: 0 after Ctrl-C, 1 when it already runs on the folder, its port is used, or a part ended unexpectedly, 2 for wrong
@@ -54,6 +58,7 @@ const STOP_GRACE_MS = 40_000;
  */
 export async function runDev(args: readonly string[], io: DevIo): Promise<number> {
   if (args[0] === 'next') return await runNext(args.slice(1), io);
+  if (args[0] === 'upstream') return await runUpstream(args.slice(1), io);
   if (args.includes('--help')) {
     io.stdout.write(DEV_USAGE);
     return 0;
@@ -130,6 +135,17 @@ async function problemsOfKeys(file: string): Promise<readonly string[]> {
   return loaded.error.map((problem) => `--keys ${problem}; ${advice}`);
 }
 
+/** The environment of one of the programs: a setting that only the other one knows would be refused by it as a typing error. */
+function environmentOf(name: string): NodeJS.ProcessEnv {
+  const [daemon, server] = [daemonConfigurationSchema, serverConfigurationSchema].map(
+    (schema) => new Set(describeConfiguration(schema).keys.map(({ env }) => env)),
+  );
+  const [own, other] = name === 'daemon' ? [daemon, server] : [server, daemon];
+  const isForeign = (variable: string): boolean =>
+    other?.has(variable) === true && own?.has(variable) === false;
+  return Object.fromEntries(Object.entries(process.env).filter(([variable]) => !isForeign(variable)));
+}
+
 async function serve(
   options: DevOptions,
   layout: DevLayout,
@@ -169,6 +185,7 @@ async function serve(
       name,
       join(io.programDirectory, 'cmd', `${program}.ts`),
       configuration,
+      environmentOf(name),
       (line) => {
         if (isSupervisorStop(line) || (isPlaying && isDemoNoise(line))) return;
         io.stdout.write(`${renderReadableLine(name, line)}\n`);

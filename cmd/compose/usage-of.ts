@@ -5,6 +5,7 @@ import { KEYGEN_USAGE } from '../../src/cli/keygen/keygen.ts';
 import { MANIFEST_USAGE } from '../../src/upstream/release-file/manifest-options.ts';
 import { VERIFY_USAGE } from '../../src/cli/verify/verify-options.ts';
 import { RESTORE_USAGE } from '../../src/daemon/backup/restore/restore-options.ts';
+import { QUALITY_USAGE } from '../../src/localization/translation/quality/quality-options.ts';
 import { PARSE_USAGE } from '../../src/localization/parse/offline/parse-options.ts';
 
 const USAGES: Readonly<Record<string, string>> = {
@@ -15,6 +16,7 @@ const USAGES: Readonly<Record<string, string>> = {
   manifest: MANIFEST_USAGE,
   parse: PARSE_USAGE,
   restore: RESTORE_USAGE,
+  translations: QUALITY_USAGE,
   verify: VERIFY_USAGE,
 };
 
