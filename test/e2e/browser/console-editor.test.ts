@@ -443,14 +443,21 @@ describe.skipIf(!hasTool('chromium'))('the editor of a translation task', () => 
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the line is plain on purpose');
     await pressOn(page, page.getByRole('button', { name: 'Waive the finding “tag mismatch”' }));
     await page.locator('.decisions').getByText('the line is plain on purpose').waitFor();
+    // The next decision does not wait until the unit is read again.
+    const readings = Promise.withResolvers<void>();
+    await page.route('**/admin/parse/text-units**', async (route) => {
+      await readings.promise;
+      await route.continue();
+    });
     await pressOn(page, page.getByRole('button', { name: /^Accept, next/ }));
-    await until(async () => (await unitAt(world, destination, at)).translation?.state === 'proofread');
-
+    // Shown for some seconds only.
     await page.getByText('No later unit needs work.').first().waitFor();
+    await until(async () => (await unitAt(world, destination, at)).translation?.state === 'proofread');
     await pressOn(page, page.getByRole('button', { name: 'Return …' }));
     await typeInto(page, page.getByLabel(/^Reason, as rin/), 'the colour matters');
     await pressOn(page, page.getByRole('button', { name: 'Return to the translator' }));
     await until(async () => (await unitAt(world, destination, at)).translation?.state !== 'proofread');
+    readings.resolve();
     await target.fill('<color=#33ccff>');
     await saved.getByText(STORED).waitFor();
   });

@@ -153,8 +153,8 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     await toggle.and(page.getByRole('switch', { checked: true })).click();
     // At once, because it is offered for seconds only.
     await toasts.getByRole('button', { name: /^Undo/ }).click();
-    await toggle.and(page.getByRole('switch', { checked: true })).waitFor();
     await toasts.getByText('configured:cleanup runs automatically again.', { exact: true }).first().waitFor();
+    await toggle.and(page.getByRole('switch', { checked: true })).waitFor();
     expect(await violations()).toEqual([]);
     // An undo has no undo of its own.
     expect(await toasts.getByRole('button', { name: /^Undo/ }).count()).toBe(0);

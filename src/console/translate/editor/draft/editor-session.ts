@@ -122,12 +122,19 @@ function writtenOf(
   result: Accepted['result'],
   { revision, text }: SaveAttempt,
 ): { readonly revision: number; readonly state: string } {
-  const [first] = (result?.['units'] ?? []) as ReadonlyArray<{
-    readonly revision?: number;
-    readonly state?: string;
-  }>;
+  const written = writtenUnit(result);
   return {
-    revision: first?.revision ?? revision,
-    state: first?.state ?? (text === '' ? 'untranslated' : 'draft'),
+    revision: written?.revision ?? revision,
+    state: written?.state ?? (text === '' ? 'untranslated' : 'draft'),
   };
+}
+
+interface WrittenUnit {
+  readonly revision?: number;
+  readonly state?: string;
+}
+
+/** What an action about one unit has written. */
+export function writtenUnit(result: Accepted['result']): WrittenUnit | undefined {
+  return ((result?.['units'] ?? []) as readonly WrittenUnit[])[0];
 }

@@ -5,7 +5,7 @@ import { useApp, type App } from '../../../state/app.ts';
 import { useAnswer, type Answer } from '../../../state/use-answer.ts';
 import { insertMissing, missingMarks, type Mark } from '../../../text/text-marks.ts';
 import type { DraftDesk, UnitName } from '../draft/draft-desk.ts';
-import { sessionOf } from '../draft/editor-session.ts';
+import { sessionOf, writtenUnit } from '../draft/editor-session.ts';
 import type { Suggestion } from '../draft/suggestions.ts';
 import { isForeignText, type UnitDraft } from '../draft/unit-draft.ts';
 import type { ReadTarget } from '../draft/update-bodies.ts';
@@ -135,7 +135,10 @@ export function useUnitWork({ unit: row, index, script }: PlacedUnit): UnitWork 
         return false;
       }
       try {
-        await act(action, bodyOf(target));
+        const { result } = await act(action, bodyOf(target));
+        // The next decision may come before the unit is read again.
+        const revision = writtenUnit(result)?.revision ?? target.revision;
+        desk.see(name, { source: target.source, target: target.text, revision });
         return true;
       } catch (error) {
         setRefusal(failureOf(error));
