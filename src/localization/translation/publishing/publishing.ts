@@ -17,6 +17,7 @@ import type {
   PublishedText,
   TakenBack,
 } from '../work/publication/publications.ts';
+import { TRIAL_PUBLICATION } from '../work/publication/trial-publication.ts';
 import type {
   PublishableContainers,
   PublishableContainersQuery,
@@ -188,9 +189,6 @@ async function compareTexts(
   };
 }
 
-/** No release has this name: a colon is in none. */
-const TRIAL = 'trial:';
-
 async function preview(
   thread: TranslationThread,
   {
@@ -202,13 +200,18 @@ async function preview(
 ): Promise<PublicationDifferences | null> {
   if (!(await thread.hasPublication(from, { signal }))) return null;
   try {
-    await record(thread, { localizedReleaseId: TRIAL, baseReleaseId }, texts, signal);
-    return await compareTexts(thread, { from, to: TRIAL }, signal);
+    await record(thread, { localizedReleaseId: TRIAL_PUBLICATION, baseReleaseId }, texts, signal);
+    return await compareTexts(thread, { from, to: TRIAL_PUBLICATION }, signal);
   } finally {
-    // Without the signal: a trial that was cancelled leaves nothing either.
-    await thread.forgetPublication(TRIAL);
-    while (await thread.cleanUpPublications(null));
+    // The next record deletes what stays when this fails.
+    await forgetTrial(thread).catch(() => undefined);
   }
+}
+
+/** Without a signal: a trial that was cancelled leaves nothing either. */
+async function forgetTrial(thread: TranslationThread): Promise<void> {
+  await thread.forgetPublication(TRIAL_PUBLICATION);
+  while (await thread.cleanUpPublications(null));
 }
 
 /** @returns the number of a moment at which all stored targets are judged, when they must be */

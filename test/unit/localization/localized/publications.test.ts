@@ -118,6 +118,11 @@ describe('the tasks of a localized release', () => {
     // Three units of one container for each release, and the one container that all of them share.
     expect(open.world.rows('SELECT count(*) AS n FROM published_text')).toEqual([{ n: 151 }]);
     expect(open.world.rows('SELECT * FROM loose_patch_key')).toEqual([]);
+    // A comparison takes the place of none, and leaves none.
+    const frozen = await open.freeze({ minState: 'translated' });
+    expect(await open.freezer.changesFrom(frozen, 'l2', SIGNAL)).toMatchObject({ units: 1 });
+    expect(await open.freezer.changesFrom(frozen, 'l2', SIGNAL)).toMatchObject({ units: 1 });
+    expect(open.world.rows('SELECT count(*) AS n FROM publication')).toEqual([{ n: 50 }]);
   });
 });
 

@@ -3,6 +3,7 @@ import { blake3OfText } from '../../../../platform/hashing/text-blake3.ts';
 import { targetDigest } from '../store/accepted-findings.ts';
 import { refreshTasks } from '../store/task-counts.ts';
 import type { Work, WorkReader } from '../store/work.ts';
+import { TRIAL_PUBLICATION } from './trial-publication.ts';
 
 /** A localized release whose texts are recorded. */
 export interface NewPublication {
@@ -46,9 +47,11 @@ const STEP = { tasks: 500, units: 20_000 };
 /** Enough of a digest to tell texts apart. */
 const DIGEST_BYTES = 16;
 
+/** Also a comparison that a crash interrupted. A comparison forgets no release. */
 const REPLACED = `SELECT publication_id FROM publication WHERE target_language = :language AND
-  (localized_release_id = :id OR publication_id <= (SELECT publication_id FROM publication
-   WHERE target_language = :language ORDER BY publication_id DESC LIMIT 1 OFFSET ${KEPT_PUBLICATIONS - 1}))`;
+  (localized_release_id IN (:id, '${TRIAL_PUBLICATION}') OR (:id <> '${TRIAL_PUBLICATION}' AND
+   publication_id <= (SELECT publication_id FROM publication WHERE target_language = :language
+    AND localized_release_id <> '${TRIAL_PUBLICATION}' ORDER BY publication_id DESC LIMIT 1 OFFSET ${KEPT_PUBLICATIONS - 1})))`;
 const LOOSEN = `INSERT OR IGNORE INTO loose_patch_key SELECT patch_key FROM publication_container
   WHERE publication_id = :dropped AND NOT EXISTS (SELECT 1 FROM publication_container AS other
    WHERE other.patch_key = publication_container.patch_key AND other.publication_id <> :dropped)`;

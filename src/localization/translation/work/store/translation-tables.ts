@@ -273,7 +273,8 @@ export const TRANSLATION_TABLES = {
   },
   publication: {
     publication_id: withSql(POSITIVE, 'PRIMARY KEY AUTOINCREMENT'),
-    localized_release_id: RELEASE_ID,
+    // A release id, or the name of a comparison.
+    localized_release_id: NAME,
     base_release_id: RELEASE_ID,
     target_language: LANGUAGE,
     at: SECONDS,
