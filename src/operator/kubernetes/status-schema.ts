@@ -53,7 +53,7 @@ function* gapsOf(ours: ValueSchema, theirs: ValueSchema | undefined, path: strin
     yield* gapsOf(schema, theirs.properties?.[name], `${path}.${name}`);
   }
   for (const name of theirs.required ?? []) {
-    if (ours.properties !== undefined && !Object.hasOwn(ours.properties, name))
+    if (ours.properties !== undefined && ours.required?.includes(name) !== true)
       yield `${path}.${name} (required)`;
   }
   if (ours.items !== undefined) yield* gapsOf(ours.items, theirs.items, `${path}[]`);

@@ -27,7 +27,7 @@ export interface StatusMemory {
   } | null;
 }
 
-/** A status that does not change is confirmed so often. */
+/** How often an unchanged status is confirmed. */
 const OBSERVED_EVERY_MS = 300_000;
 
 /**
@@ -46,7 +46,7 @@ export function previousStatus(
 }
 
 /**
- * Writes a status if it differs from the previous one or was not confirmed for long, and an event if readiness, the syncs or what
+ * Writes a status if it differs from the previous one or has not been confirmed recently, and an event if readiness, the syncs or what
  * the definition takes changed.
  */
 export async function writeStatus(

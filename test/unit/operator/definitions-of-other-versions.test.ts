@@ -121,6 +121,10 @@ describe('a definition of another version', () => {
     expect(fitToSchema(STATUS, newer)).toBeUndefined();
   });
 
+  it('that always demands a field which this version can leave out names it as a gap', () => {
+    expect(statusGaps(definition({}, ['edges']))).toEqual(['.status.edges (required)']);
+  });
+
   it('without a status at all takes nothing', () => {
     expect(statusGaps(undefined)).toEqual(['.status']);
     expect(fitToSchema(STATUS, undefined)).toBeUndefined();

@@ -54,7 +54,7 @@ export async function writeLocalizedRevision(
     }
   };
   const copying = copyBase();
-  // It is looked at when the files are built.
+  // Awaited below; until then, a failure must not count as unhandled.
   copying.catch(() => undefined);
   const replaced = await building.catch(async (error: unknown) => {
     build = 'failed';

@@ -1,5 +1,6 @@
 import { createGlobTest } from '../../../platform/config/glob.ts';
 import type { ReadBoxes } from '../../parse/index/read/unit-translations.ts';
+import { ServiceError } from '../../../contract/problems/service-error.ts';
 import { constraintLookup } from './target-judge.ts';
 import type { TextRules } from './text-rules.ts';
 
@@ -14,7 +15,7 @@ export interface ConfiguredBox {
 /**
  * Creates the reading of boxes: the first configured one that names the file, otherwise the limits of the rule of the text.
  *
- * @param rules throws when a file of characters cannot be read; then there are only the configured boxes
+ * @param rules throws ServiceError when a file of characters cannot be read; then there are only the configured boxes
  */
 export function createTextBoxes(
   boxes: () => readonly ConfiguredBox[],
@@ -25,7 +26,10 @@ export function createTextBoxes(
       names: createGlobTest(files),
       box: { columns, lines, font_width: fontWidth },
     }));
-    const limitsOf = await rules().then(constraintLookup, () => null);
+    const limitsOf = await rules().then(constraintLookup, (error: unknown) => {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    });
     return ({ destination, archive_entry: archiveEntry, field_path: fieldPath }) => {
       const own = configured.find(({ names }) => names(destination));
       if (own !== undefined) return own.box;

@@ -175,7 +175,7 @@ const UNSORTED: Classified = {
 
 /**
  * Opens the provider that sorts the candidates, before the texts are read. What it cannot sort becomes a draft without a category.
- * What it did not get to, because it has trouble, waits for the next run: people would have to remove its ordinary words.
+ * Candidates that a failure of the provider leaves unsorted wait for the next run: people would have to remove the ordinary words.
  *
  * @throws ServiceError and TaskError of the provider
  */

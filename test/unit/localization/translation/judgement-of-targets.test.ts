@@ -91,6 +91,13 @@ describe('the box of a text', () => {
     reload({ rules: [{ destination: ['**'], charset: '/missing/characters.txt' }] });
     const without = await read();
     expect([without(placed('a.json')), without(placed('b/a.csv'))?.lines]).toEqual([null, 1]);
+    const fault = new TypeError('a fault of the rules');
+    await expect(
+      createTextBoxes(
+        () => boxes,
+        () => Promise.reject(fault),
+      )(),
+    ).rejects.toBe(fault);
   });
 });
 
