@@ -1,4 +1,4 @@
-import { FILE_PROVIDER, REPLACE_PROVIDER, UNDO_PROVIDER } from '../../contract/actions/provider-names.ts';
+import { NAMES_WITHOUT_PROVIDER } from '../../contract/actions/provider-names.ts';
 import type { Report } from '../api/wire.ts';
 
 type Match = Report<'translation.memory.query'>['matches'][number];
@@ -35,20 +35,18 @@ const MAKERS: Readonly<Record<Match['record']['provenance']['origin'], string>> 
   manual: 'person',
 };
 
-/** Shown instead of a provider name when a file or a person supplied the text. */
-const NOT_MACHINES: Readonly<Record<string, string>> = {
-  [FILE_PROVIDER]: 'imported file',
-  [REPLACE_PROVIDER]: 'person',
-  [UNDO_PROVIDER]: 'person',
-};
-
 /** Who made a record, and who accepted it: a machine, a program, a file or a person. */
 export function madeBy({ provenance, reviewer, state }: Match['record']): string {
   const { origin, provider } = provenance;
-  const maker =
-    NOT_MACHINES[provider ?? ''] ?? (provider === null ? MAKERS[origin] : `machine (${provider})`);
+  const maker = provider === null ? MAKERS[origin] : makerNamed(provider);
   if (reviewer === null) return `${maker}, nobody has accepted it`;
   return `${maker}, ${state === 'rejected' ? 'rejected' : 'accepted'} by ${reviewer}`;
+}
+
+function makerNamed(provider: string): string {
+  const author = NAMES_WITHOUT_PROVIDER.get(provider);
+  if (author === undefined) return `machine (${provider})`;
+  return author === 'import' ? 'imported file' : 'person';
 }
 
 export const MATCH_WORDS: Readonly<

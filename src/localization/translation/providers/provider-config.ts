@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FILE_PROVIDER, UNDO_PROVIDER } from '../../../contract/actions/provider-names.ts';
+import { NAMES_WITHOUT_PROVIDER } from '../../../contract/actions/provider-names.ts';
 import { MASK_STYLES } from '../../../domain/translation/placeholder-mask.ts';
 import { ANSWER_FORMATS, ANSWER_TOKENS_FIELDS, PRESET_NAMES, requestStyle } from './provider-presets.ts';
 
@@ -259,12 +259,9 @@ export const providerConfigurationSchema = z
 
 const NAME_PROBLEM = 'the name must be lower case letters, digits, "_" and "-", at most 64';
 
-/** Names that mark work without a provider in histories. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set([FILE_PROVIDER, UNDO_PROVIDER]);
-
 /** Why a provider must not have a name; `null` when it may. */
 function reservedName(name: string, kind: string): string | null {
-  if (RESERVED_NAMES.has(name)) {
+  if (NAMES_WITHOUT_PROVIDER.has(name)) {
     return `the name "${name}" marks the work of people in histories; choose another name for the provider`;
   }
   const builtIn = BUILT_IN_KINDS.find((each) => each === name);

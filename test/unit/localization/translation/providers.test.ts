@@ -202,6 +202,7 @@ describe('the configuration of providers', () => {
     ['Not good', 'memory-only', 'the name must be lower case letters, digits, "_" and "-", at most 64'],
     ['file', 'memory-only', 'marks the work of people in histories; choose another name'],
     ['undo', 'memory-only', 'marks the work of people in histories; choose another name'],
+    ['replace', 'memory-only', 'marks the work of people in histories; choose another name'],
     ['fixture', 'memory-only', 'give it the kind "fixture", or choose another name'],
     ['memory-only', 'fixture', 'give it the kind "memory-only", or choose another name'],
     ['fixture', 'fixture', null],

@@ -2,11 +2,7 @@ import type { ProblemCode } from '../../../../contract/problems/problems.ts';
 import type { AuthorKind, Finding, JudgedBy } from './target-rows.ts';
 import type { ReportedTask } from './task-page.ts';
 import type { TargetsChanged } from '../../../text-events.ts';
-import {
-  FILE_PROVIDER,
-  REPLACE_PROVIDER,
-  UNDO_PROVIDER,
-} from '../../../../contract/actions/provider-names.ts';
+import { NAMES_WITHOUT_PROVIDER } from '../../../../contract/actions/provider-names.ts';
 import type { UndoChoice } from '../../../../domain/translation/undo-decision.ts';
 import { countText } from '../../../../domain/count-text.ts';
 import { unitIdText } from '../../../unit-id-text.ts';
@@ -140,16 +136,10 @@ export function refuse(
   return { isRefused: true, code, detail, errors };
 }
 
-/** Providers whose targets count as human work: an imported file, the undo of targets, and a replacement in many. */
-const OF_PEOPLE: ReadonlyMap<string | null, AuthorKind> = new Map([
-  [FILE_PROVIDER, 'import'],
-  [UNDO_PROVIDER, 'person'],
-  [REPLACE_PROVIDER, 'person'],
-]);
-
 /** The kind of author that made the targets of an update. Other providers are programs. */
 export function authorKindOf({ provider, providerRunId }: TaskUpdate): AuthorKind {
-  return OF_PEOPLE.get(provider) ?? (provider === null && providerRunId === null ? 'person' : 'machine');
+  if (provider === null) return providerRunId === null ? 'person' : 'machine';
+  return NAMES_WITHOUT_PROVIDER.get(provider) ?? 'machine';
 }
 
 /** Ends the transaction of an update that is refused after it has begun to write. */
