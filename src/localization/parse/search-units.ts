@@ -71,7 +71,9 @@ const SEARCH_MS = 1000;
 const STEP_UNITS = 20_000;
 /** The same where targets are read, too. */
 const STEP_TARGETS = 4000;
-/** Seconds after which a caller should ask again while the tasks are built. */
+/** Most searches for one answer: each begins again because the index changed during the one before. */
+const MAX_RUNS = 3;
+/** Seconds after which a caller should ask again while the tasks are built, or the index changes. */
 const RETRY_SECONDS = 5;
 const NO_PLACES: ReadonlyMap<string, readonly number[]> = new Map();
 
@@ -95,13 +97,31 @@ export function isSearch({ text, unit_id, speaker, unit_state, author, same }: S
 /**
  * Searches the units of the reported release for a bounded time.
  *
- * @throws the signal's reason; ServiceError when translations cannot be read; the error of the index
+ * @throws the signal's reason; ServiceError when translations cannot be read, or the index changes again and again; the error of
+ * the index
  */
 export async function searchUnits(
   options: SearchOptions,
   search: SearchQuery,
   signal: AbortSignal,
 ): Promise<SearchPage> {
+  for (let run = 0; run < MAX_RUNS; run += 1) {
+    const page = await searchOnce(options, search, signal);
+    if (page !== null) return page;
+  }
+  throw new ServiceError(
+    'backend_unavailable',
+    `the index changed ${MAX_RUNS} times during the search; try again when parsing has ended`,
+    { retryAfter: RETRY_SECONDS },
+  );
+}
+
+/** @returns `null` when the index moves on */
+async function searchOnce(
+  options: SearchOptions,
+  search: SearchQuery,
+  signal: AbortSignal,
+): Promise<SearchPage | null> {
   const {
     same,
     text: _t,
@@ -118,8 +138,10 @@ export async function searchUnits(
     same === undefined
       ? await scan(options, search, searched, signal)
       : await inconsistent(options, { ...search, same }, searched, signal);
+  if (found === null) return null;
   const named = { places: found.units, query: { ...query, offset: 0 } };
   const page = await options.thread.unitsAt(named, { signal });
+  if (page.release_id !== searched.releaseId || page.generation !== searched.generation) return null;
   const endAfter: EndPage = (items) => {
     const last = page.items[items - 1]?.unit_id;
     const cut = found.places[found.units.findIndex(({ unitId }) => unitId === last) + 1];
@@ -194,12 +216,13 @@ async function planOf(
   };
 }
 
+/** @returns `null` when the index moves on */
 async function scan(
   { thread, targets, now }: SearchOptions,
   search: SearchQuery,
   searched: SearchedIndex,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<Found | null> {
   const { scan: shared, filters, match } = await planOf(targets, search, searched, signal);
   const until = now() + SEARCH_MS;
   const kept: FoundUnit[] = [];
@@ -208,6 +231,7 @@ async function scan(
     const limit = match === null ? search.limit - kept.length : shared.most;
     const range: UnitQuery = { ...filters, offset: next, limit };
     const scanned: ScannedUnits = await thread.scanUnits({ ...shared, query: range }, { signal });
+    if (scanned.releaseId !== searched.releaseId || scanned.generation !== searched.generation) return null;
     const units = scanned.found;
     const matches = match === null ? null : await targets.match({ ...match, units }, signal);
     kept.push(...units.filter((_unit, at) => matches?.[at] !== false));

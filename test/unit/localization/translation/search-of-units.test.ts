@@ -61,13 +61,30 @@ function sourcesOf(work: TestWork): ReadonlyMap<string, string> {
   return sources;
 }
 
-/** @param ticks milliseconds that each look at the clock takes */
-async function search(work: TestWork, query: Partial<SearchQuery>, ticks = 0) {
+/**
+ * @param ticks milliseconds that each look at the clock takes
+ * @param before runs before each call of the index
+ */
+async function search(
+  work: TestWork,
+  query: Partial<SearchQuery>,
+  ticks = 0,
+  before: (call: 'status' | 'scanUnits' | 'unitsAt') => void = () => undefined,
+) {
   const { index } = work;
   const store = {
-    status: () => ({ index: index.status(), replacement: null }),
-    scanUnits: (scan) => index.scanUnits(scan),
-    unitsAt: (named) => index.unitsAt(named),
+    status: () => {
+      before('status');
+      return { index: index.status(), replacement: null };
+    },
+    scanUnits: (scan) => {
+      before('scanUnits');
+      return index.scanUnits(scan);
+    },
+    unitsAt: (named) => {
+      before('unitsAt');
+      return index.unitsAt(named);
+    },
   } satisfies Partial<ParseStore> as unknown as ParseStore;
   let time = 0;
   const page = await searchUnits(
@@ -188,6 +205,36 @@ describe('the search for texts', () => {
       next: null,
     });
   });
+
+  it.each(['scanUnits', 'unitsAt'] as const)(
+    'begins again when another release is indexed before %s, a bounded number of times',
+    async (changed) => {
+      const work = translated();
+      let changes = 0;
+      /** Indexes a release with one more file in front, so that every place is another one. */
+      const indexNext = (): void => {
+        changes += 1;
+        const added = { [`a/a${changes}.json`]: ['更新'] };
+        indexRelease(work.index, `r${changes + 1}`, modelFiles({ ...FILES, ...added }));
+      };
+      const once = await search(work, { text: 'teacher', limit: 1 }, 0, (call) => {
+        if (call === changed && changes === 0) indexNext();
+      });
+      expect(once).toMatchObject({ sources: ['「先生、おはよう'], page: { release_id: 'r2', total: 8 } });
+      expect((await search(work, { text: 'teacher', offset: once.next ?? -1 })).sources).toEqual([
+        'さようなら',
+      ]);
+      changes = 1;
+      const always = search(work, { text: 'teacher' }, 0, (call) => {
+        if (call === changed) indexNext();
+      });
+      await expect(always).rejects.toMatchObject({
+        code: 'backend_unavailable',
+        options: { retryAfter: 5 },
+      });
+      expect(changes).toBe(4);
+    },
+  );
 });
 
 /** A person stores a target. */
@@ -266,6 +313,18 @@ describe('the view of what is inconsistent', () => {
     expect(new Set(second.sources)).toEqual(new Set(['はい', 'うん', 'そう']));
     expect(second.next).toBeNull();
     expect((await search(work, { same: 'source' })).sources).toEqual([]);
+  });
+
+  it('leaves out a translation of the source that a unit had before', async () => {
+    const work = open({ 'a.json': ['はい'], 'b.json': ['うん'] });
+    translate(work, () => 'Yes');
+    expect((await search(work, { same: 'target' })).sources.toSorted()).toEqual(['うん', 'はい']);
+    indexRelease(work.index, 'r2', modelFiles({ 'a.json': ['はい'], 'b.json': ['はい'] }));
+    buildTasks(work, 40);
+    expect((await search(work, { unit_state: 'stale' })).page.items).toMatchObject([
+      { destination: 'b.json' },
+    ]);
+    expect((await search(work, { same: 'target' })).sources).toEqual([]);
   });
 
   it('compares every unit of a text, lists some of them, and says so', async () => {

@@ -26,7 +26,7 @@ interface PlacedTarget extends NamedPlace {
 const OF_SOURCE = `SELECT repetition, unit_id, destination, ordinal FROM task_unit JOIN task USING (task_seq)
   WHERE repetition >= ? AND build_id = ? ORDER BY repetition LIMIT ${STEP_ROWS + 1}`;
 const TARGET = `SELECT target_text FROM target WHERE unit_id = ? AND target_language = ? AND state <> 'stale'`;
-const OF_TARGET = `SELECT ${WORDING_KEY} AS wording, unit_id, target_text, source_digest FROM target
+const OF_TARGET = `SELECT ${WORDING_KEY} AS wording, unit_id, target_text, source_digest, state FROM target
   WHERE target_language = ? AND ${WORDING_KEY} >= ? ORDER BY ${WORDING_KEY} LIMIT ${STEP_ROWS + 1}`;
 const PLACES = `SELECT destination, ordinal FROM task_unit JOIN task USING (task_seq)
   WHERE unit_id = ? AND build_id = ? LIMIT 1`;
@@ -104,7 +104,7 @@ function addTo(groups: Map<string, Group>, { same, other, ...unit }: PlacedTarge
 
 interface Candidate {
   readonly key: number;
-  /** `null` without a target, or without a place in the build. */
+  /** `null` without a target of the source that the unit has now, or without a place in the build. */
   readonly place: (work: Work, buildId: number) => PlacedTarget | null;
 }
 
@@ -132,10 +132,12 @@ function* targetRows(work: Work, _buildId: number, from: number): Generator<Cand
     const unitId = row['unit_id'] as Uint8Array;
     const other = Buffer.from(row['source_digest'] as Uint8Array).toString('hex');
     const same = digestOf(String(row['target_text']));
+    const isStale = row['state'] === 'stale';
     yield {
       key: Number(row['wording']),
       place: (_work, buildId) => {
-        const found = work.sql(PLACES).get(unitId, buildId);
+        // Left out here and not by the statement, which would read more rows than a call may.
+        const found = isStale ? undefined : work.sql(PLACES).get(unitId, buildId);
         if (found === undefined) return null;
         const place = { destination: String(found['destination']), ordinal: Number(found['ordinal']) };
         return { ...place, unitId: unitIdText(unitId), same, other };
