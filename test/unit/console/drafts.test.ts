@@ -609,10 +609,13 @@ describe('the suggestions of a page', () => {
       contract: { reports: [{ report: 'task.status', path: '/admin/task' }] },
       api: {
         control: async () => await Promise.resolve({ task_id: 't' }),
-        read: async () => await Promise.resolve({ task: left.shift() }),
+        read: async () => {
+          const task = left.shift();
+          return task instanceof Error ? await Promise.reject(task) : await Promise.resolve({ task });
+        },
       },
     } as unknown as App;
-    return createSuggestions(app);
+    return createSuggestions(app, 0);
   }
 
   const done = (...suggestions: readonly object[]): object => ({
@@ -633,6 +636,12 @@ describe('the suggestions of a page', () => {
     expect(await late).toBe(0);
     expect(suggestions.for(unit('u1', 'd1'))).toBeUndefined();
     expect(suggestions.state.value).toBe('idle');
+  });
+
+  it('arrive although a reading of their run fails', async () => {
+    const answer = done({ unit_id: 'u1', source_digest: 'd1', target_text: 'x' });
+    const suggestions = page([{ status: 'running' }, new ApiFailure('busy', { status: 503 }), answer]);
+    expect(await suggestions.ask('tt_1', 'u1')).toBe(1);
   });
 
   it('fail at the unit that was asked for', async () => {

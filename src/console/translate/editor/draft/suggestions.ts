@@ -35,9 +35,11 @@ export interface Suggestions {
 
 /** How often the run is read while it lasts, milliseconds. */
 const EVERY_MS = 800;
+/** Readings that may fail in a row: the run continues without its reader, and to ask again costs again. */
+const MOST_FAILURES = 30;
 
 /** Creates the suggestions of a page. */
-export function createSuggestions(app: App): Suggestions {
+export function createSuggestions(app: App, everyMs = EVERY_MS): Suggestions {
   const found = signal<ReadonlyMap<string, Suggestion>>(new Map());
   const state = signal<SuggestionState>('idle');
   // Counts the tokens: an answer to one before is not for the reader.
@@ -60,8 +62,8 @@ export function createSuggestions(app: App): Suggestions {
       try {
         const body = JSON.stringify({ task_id: taskId, args: [`suggest=${unit}`] });
         const accepted = await postAction(app, 'translation-worker-run', body);
-        const task = await ended(app, accepted.task_id);
-        if (asker !== reader) return 0;
+        const task = await endOf(app, accepted.task_id, { everyMs, isWanted: () => asker === reader });
+        if (task === null) return 0;
         const given = (task.result?.['suggestions'] ?? []) as readonly Suggestion[];
         found.value = new Map([...found.peek(), ...given.map((each) => [each.unit_id, each] as const)]);
         if (task.status !== 'succeeded' || given.length === 0)
@@ -76,11 +78,22 @@ export function createSuggestions(app: App): Suggestions {
   };
 }
 
-/** Waits until a task has ended. @throws ApiFailure */
-async function ended(app: App, id: string): Promise<Task> {
-  for (;;) {
-    const { task } = await readReport(app, 'task.status', { task_id: id });
-    if (!isActive(task)) return task;
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+/** Waits until a task has ended. @returns `null` when nobody wants it any longer @throws ApiFailure */
+async function endOf(
+  app: App,
+  id: string,
+  { everyMs, isWanted }: { readonly everyMs: number; readonly isWanted: () => boolean },
+): Promise<Task | null> {
+  for (let failures = 0; isWanted(); await new Promise((resolve) => setTimeout(resolve, everyMs))) {
+    try {
+      const { task } = await readReport(app, 'task.status', { task_id: id });
+      failures = 0;
+      if (!isActive(task)) return isWanted() ? task : null;
+    } catch (error) {
+      const failure = failureOf(error);
+      failures += 1;
+      if (!failure.isPassing || failures > MOST_FAILURES) throw failure;
+    }
   }
+  return null;
 }
