@@ -7,7 +7,7 @@ import { askWithFallback } from '../providers/fallback.ts';
 import { PROVIDER_FAILURES } from '../providers/provider-failure.ts';
 import type { TranslationProvider } from '../providers/provider.ts';
 import { placedText } from '../providers/script.ts';
-import { addUsage, createSpending, fits, NO_USAGE } from '../providers/spending.ts';
+import { addUsage, createSpending, fits, NO_USAGE, type SpendingCaps } from '../providers/spending.ts';
 import type { EvaluatedTarget } from '../work/repetition/evaluated-targets.ts';
 import type { ReviewPage, ReviewPlace } from '../work/review/review.ts';
 import type { ProviderAccess, ProviderArguments } from '../worker/provider-access.ts';
@@ -145,7 +145,7 @@ function foundIn(units: readonly EvaluatedUnit[], { results }: EvaluationOutcome
 }
 
 /** @param caps of the run that a trial estimates; `null` when it is none */
-function createTally({ name, model }: TranslationProvider, caps: Parameters<typeof fits>[1] | null) {
+function createTally({ name, model }: TranslationProvider, caps: SpendingCaps | null) {
   const failures = new Map<string, number>();
   const kinds = new Map<string, number>();
   const tally = {

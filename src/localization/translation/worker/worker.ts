@@ -9,7 +9,7 @@ import { resolveSettings } from './run-world.ts';
 import type { WorkerOptions } from './worker-task.ts';
 import { translationServiceError, translationTaskError } from '../work/translation-failure.ts';
 import { WORKER_RUN_JOB, type WorkerRunArguments } from './worker-job.ts';
-import { suggestedUnits } from './suggested-units.ts';
+import { MOST_UNITS, suggestedUnits } from './suggested-units.ts';
 
 /** Assembles the runs of workers, which translate open units with a provider; none runs yet. */
 export function createWorker(options: WorkerOptions): {
@@ -67,7 +67,7 @@ function requestedUnits({
       ? [
           {
             pointer: '/args',
-            message: 'suggest= must be "open", or ids of at most 50 units with commas between them',
+            message: `suggest= must be "open", or ids of at most ${MOST_UNITS} units with commas between them`,
           },
         ]
       : []),
