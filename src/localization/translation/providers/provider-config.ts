@@ -24,8 +24,8 @@ const hostName = z
   );
 
 /**
- * Headers and members of bodies that every request has; nothing may take their place. The schema of the chart takes patterns without
- * lookahead only, as Go does, so these names are in no pattern.
+ * Headers that every request has; nothing may take their place. The schema of the chart takes patterns without lookahead only, as Go
+ * does, so these names are in no pattern.
  */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'host',
@@ -34,37 +34,36 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-type',
   'transfer-encoding',
 ]);
-const OWN_MEMBERS: ReadonlySet<string> = new Set([
-  'messages',
-  'model',
-  'response_format',
-  'stream',
-  'n',
-  // Caps of runs reckon with maxAnswerTokens.
-  ...ANSWER_TOKENS_FIELDS,
-  'temperature',
-  'text',
-  'source_lang',
-  'target_lang',
-  'context',
-  'tag_handling',
-  'tag_handling_version',
-  'show_billed_characters',
-  'glossary_id',
-  'glossary_ids',
-]);
+/** Members of bodies that `extraBody` must not replace, by the kinds that have it. */
+const OWN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  openai: [
+    'messages',
+    'model',
+    'response_format',
+    'stream',
+    'n',
+    // Caps of runs reckon with maxAnswerTokens.
+    ...ANSWER_TOKENS_FIELDS,
+    'temperature',
+  ],
+  deepl: [
+    'text',
+    'source_lang',
+    'target_lang',
+    'context',
+    'tag_handling',
+    'tag_handling_version',
+    'show_billed_characters',
+    'glossary_id',
+    'glossary_ids',
+  ],
+};
 
 const headerName = z
   .string()
   .max(64)
   .regex(/^[a-z0-9-]+$/, 'must be the name of a header in lower case')
   .refine((name) => !OWN_HEADERS.has(name), 'must be none of the headers that every request has');
-
-const bodyMember = z
-  .string()
-  .min(1)
-  .max(64)
-  .refine((name) => !OWN_MEMBERS.has(name), `must be none of ${[...OWN_MEMBERS].join(', ')}`);
 
 const limits = z
   .strictObject({
@@ -204,7 +203,7 @@ export const providerConfigurationSchema = z
       .default({})
       .describe('Query parameters of each request, such as api-version.'),
     extraBody: z
-      .record(bodyMember, z.unknown())
+      .record(z.string().min(1).max(64), z.unknown())
       .default({})
       .describe('Further members of the body of each request, such as {"reasoning_effort": "none"}.'),
     temperature: z.number().min(0).max(2).optional().describe('Absent: the default of the server.'),
@@ -241,8 +240,12 @@ export const providerConfigurationSchema = z
       if (given(name) !== undefined && !kinds.includes(kind))
         report(name, `is not used by the kind "${kind}"`);
     }
-    if (Object.keys(value.extraBody).length > 0 && !['openai', 'deepl'].includes(kind))
-      report('extraBody', `is not used by the kind "${kind}"`);
+    const members = Object.keys(value.extraBody);
+    const own = OWN_MEMBERS[kind];
+    if (own === undefined) {
+      if (members.length > 0) report('extraBody', `is not used by the kind "${kind}"`);
+    } else if (members.some((name) => own.includes(name)))
+      report('extraBody', `must have none of ${own.join(', ')}`);
     const url = requestStyle(value).url ?? undefined;
     for (const name of NEEDED[kind] ?? []) {
       if (given(name) === undefined && !(name === 'url' && url !== undefined))

@@ -35,7 +35,7 @@ export interface RequestSize {
 
 /** The estimated needs of one request. */
 export interface RequestEstimate extends RequestSize {
-  /** The longest answer that the provider may give, tokens. */
+  /** The longest answer that the provider may give, tokens; 0 for one that does not count the tokens of answers. */
   readonly longestAnswer: number;
 }
 
@@ -106,15 +106,17 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
   let total = NO_USAGE;
   let reservedTokens = 0;
   let reservedCost = 0;
-  /** How far an answer went beyond its longest length; later requests leave room for the same again. */
+  /** How far an answer went beyond its longest length; later requests whose answers have a bound leave room for it. */
   let excess = 0;
+  const excessOf = ({ longestAnswer }: RequestEstimate): number => (longestAnswer > 0 ? excess : 0);
 
   /** The longest answer that the caps leave room for; can be negative. */
-  const room = ({ promptTokens, characters, longestAnswer }: RequestEstimate, prices: Prices): number => {
-    let longest = longestAnswer;
+  const room = (estimate: RequestEstimate, prices: Prices): number => {
+    const { promptTokens, characters } = estimate;
+    let longest = estimate.longestAnswer;
     if (maxTokens !== null) {
       const left = maxTokens - total.promptTokens - total.answerTokens - reservedTokens;
-      longest = Math.min(longest, left - promptTokens - excess);
+      longest = Math.min(longest, left - promptTokens - excessOf(estimate));
     }
     if (maxCost !== null) {
       const left = maxCost - total.cost - reservedCost;
@@ -122,7 +124,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
       if (afterPrompt < 0) return -1;
       if (prices.answerTokensPerMillion > 0) {
         const affordable = Math.floor((afterPrompt * MILLION) / prices.answerTokensPerMillion);
-        longest = Math.min(longest, affordable - excess);
+        longest = Math.min(longest, affordable - excessOf(estimate));
       }
     }
     return longest;
@@ -134,7 +136,7 @@ export function createSpending({ maxTokens, maxCost }: SpendingCaps): Spending {
       if (longestAnswer < estimate.answerTokens) {
         throw new ProviderError('cap_reached', describeCaps(maxTokens, maxCost));
       }
-      const held = priced({ ...estimate, answerTokens: longestAnswer + excess }, prices);
+      const held = priced({ ...estimate, answerTokens: longestAnswer + excessOf(estimate) }, prices);
       const tokens = held.promptTokens + held.answerTokens;
       reservedTokens += tokens;
       reservedCost += held.cost;

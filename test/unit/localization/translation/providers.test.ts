@@ -10,7 +10,11 @@ import {
   ProviderError,
 } from '../../../../src/localization/translation/providers/provider-failure.ts';
 import { createRateLimit } from '../../../../src/localization/translation/providers/rate-limit.ts';
-import { createSpending, priced } from '../../../../src/localization/translation/providers/spending.ts';
+import {
+  charactersOf,
+  createSpending,
+  priced,
+} from '../../../../src/localization/translation/providers/spending.ts';
 import { blake3Hex } from '../../../../src/platform/hashing/blake3.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { openProvider, quickClock, requestOf, translate, unit } from '../../../support/provider-harness.ts';
@@ -120,18 +124,19 @@ const openai = {
   allowHosts: ['api.example.com'],
 };
 
+const deepl = {
+  kind: 'deepl',
+  url: 'https://api.deepl.com',
+  allowHosts: ['api.deepl.com'],
+  tokenFile: 'k',
+};
+
 describe('the configuration of providers', () => {
   it('takes a provider of each kind', () => {
     expect(problemsOf(openai)).toEqual([]);
     expect(problemsOf({ kind: 'libretranslate', url: 'http://[::1]:5000', allowHosts: ['[::1]'] })).toEqual(
       [],
     );
-    const deepl = {
-      kind: 'deepl',
-      url: 'https://api.deepl.com',
-      allowHosts: ['api.deepl.com'],
-      tokenFile: 'k',
-    };
     for (const glossary of [undefined, false, 'game-2'])
       expect(problemsOf({ ...deepl, glossary, extraBody: { formality: 'less' } })).toEqual([]);
     expect(problemsOf({ ...deepl, glossary: 'a b' })).toHaveLength(1);
@@ -183,15 +188,14 @@ describe('the configuration of providers', () => {
   it('takes no header, member or fallback that would change the question', () => {
     expect(problemsOf({ ...openai, headers: { 'x-title': 'a' }, query: { 'api-version': 'v' } })).toEqual([]);
     expect(problemsOf({ ...openai, headers: { 'content-length': '1' } })).toHaveLength(1);
-    for (const member of [
-      'messages',
-      'max_tokens',
-      'max_completion_tokens',
-      'temperature',
-      'target_lang',
-      'glossary_id',
-    ])
-      expect(problemsOf({ ...openai, extraBody: { [member]: 1 } })).toHaveLength(1);
+    for (const member of ['messages', 'max_tokens', 'max_completion_tokens', 'temperature']) {
+      expect(problemsOf({ ...openai, extraBody: { [member]: 1 } }).join()).toContain('none of messages');
+      expect(problemsOf({ ...deepl, extraBody: { [member]: 1 } })).toEqual([]);
+    }
+    for (const member of ['text', 'context', 'target_lang', 'glossary_id']) {
+      expect(problemsOf({ ...deepl, extraBody: { [member]: 1 } }).join()).toContain('none of text');
+      expect(problemsOf({ ...openai, extraBody: { [member]: 1 } })).toEqual([]);
+    }
     for (const fallback of ['mine', 'fixture', 'constructor'])
       expect(problemsOf({ ...openai, fallback }).join()).toContain('fallback must name another provider');
     const both = providersSchema.safeParse({ mine: { ...openai, fallback: 'other' }, other: openai });
@@ -343,6 +347,18 @@ describe('the limits of providers', () => {
         second.settle(priced({ ...estimate, answerTokens: 130 }, prices));
         expect(spending.used().answerTokens).toBe(200);
       }
+    });
+
+    it('leaves no room for the excess where answers have no bound in tokens', () => {
+      const prices = { promptTokensPerMillion: 0, answerTokensPerMillion: 1e6, charactersPerMillion: 1e6 };
+      const estimate = { promptTokens: 0, answerTokens: 10, characters: 0, longestAnswer: 20 };
+      const spending = createSpending({ maxTokens: 100, maxCost: 100 });
+      spending.reserve(estimate, prices).settle(priced({ ...estimate, answerTokens: 70 }, prices));
+      // Of 30 that are left, less than the excess of 50.
+      const texts = charactersOf([{ sourceText: 'x'.repeat(15) }]);
+      spending.reserve(texts, prices);
+      spending.reserve(texts, prices);
+      expect(() => spending.reserve(texts, prices)).toThrow('does not fit');
     });
   });
 });
