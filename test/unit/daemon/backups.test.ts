@@ -388,6 +388,16 @@ describe('slipway restore', () => {
     expect(outcomes[6]?.err).toContain('it has: memory, glossary, translation');
   });
 
+  it('refuses a folder that is in use for something else: the daemon would never read the copies', async () => {
+    const { from, data } = await backedUp();
+    const parent = join(data, 'parent');
+    await mkdir(join(parent, 'daemon'), { recursive: true });
+    await writeFile(join(parent, 'daemon.yaml'), '');
+    const { code, err } = await restore(['--from', from, '--data', parent]);
+    expect([code, err]).toEqual([1, expect.stringContaining('has files, but no database of a daemon')]);
+    expect(await readdir(parent)).toEqual(['daemon', 'daemon.yaml']);
+  });
+
   it.each(RESTORE_FAILPOINTS)(
     'that is killed at %s leaves sound databases, and can be run again',
     async (place) => {

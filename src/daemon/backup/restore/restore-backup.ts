@@ -1,5 +1,5 @@
 import { constants, lstatSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../../platform/errors.ts';
 import type { Failpoints } from '../../../platform/files/failpoints.ts';
@@ -65,7 +65,7 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const manifest = await manifestOf(from);
   const copies = chooseCopies(manifest, databases, from);
-  await requireFolder(data);
+  await requireDataFolder(data);
   const lock = acquireDataLock(data, tools.now);
   const staged: Array<{ readonly copy: BackupCopy; readonly path: string }> = [];
   const left: string[] = [];
@@ -115,10 +115,24 @@ function chooseCopies(
   return wanted.length === 0 ? copies : copies.filter(({ name }) => wanted.includes(name));
 }
 
-async function requireFolder(data: string): Promise<void> {
-  const found = await stat(data).catch(() => null);
-  if (found?.isDirectory() === true) return;
-  throw new RestoreError(`the data folder ${data} does not exist; name data.dir of the daemon, or create it`);
+/** A database, its marker, its log, and what an earlier restore has left; the lock and the id of a daemon. */
+const OF_DAEMON = /^daemon\.(?:lock|pid|id)|\.db(?:[.-]|$)/;
+
+/** A folder beside the right one would take the copies, and nobody would read them. */
+async function requireDataFolder(data: string): Promise<void> {
+  const names = await readdir(data).catch(() => null);
+  if (names === null) {
+    throw new RestoreError(
+      `the data folder ${data} does not exist; name data.dir of the daemon, or create it`,
+    );
+  }
+  // A new volume has this folder.
+  const found = names.filter((name) => name !== 'lost+found');
+  if (found.length > 0 && !found.some((name) => OF_DAEMON.test(name))) {
+    throw new RestoreError(
+      `${data} has files, but no database of a daemon; name data.dir of the daemon, which slipway-daemon --print-config shows, or an empty folder; nothing was changed`,
+    );
+  }
 }
 
 /** Names every damaged copy, not only the first one. */
