@@ -396,6 +396,10 @@ describe('slipway restore', () => {
     const { code, err } = await restore(['--from', from, '--data', parent]);
     expect([code, err]).toEqual([1, expect.stringContaining('has files, but no database of a daemon')]);
     expect(await readdir(parent)).toEqual(['daemon', 'daemon.yaml']);
+    // Only the backups are left of this one.
+    const lost = join(data, 'lost');
+    await mkdir(join(lost, 'backups'), { recursive: true });
+    expect((await restore(['--from', from, '--data', lost])).code).toBe(0);
   });
 
   it.each(RESTORE_FAILPOINTS)(

@@ -115,8 +115,8 @@ function chooseCopies(
   return wanted.length === 0 ? copies : copies.filter(({ name }) => wanted.includes(name));
 }
 
-/** A database, its marker, its log, and what an earlier restore has left; the lock and the id of a daemon. */
-const OF_DAEMON = /^daemon\.(?:lock|pid|id)|\.db(?:[.-]|$)/;
+/** A database, its marker, its log, and what an earlier restore has left; the lock, the id and the backups of a daemon. */
+const OF_DAEMON = /^backups$|^daemon\.(?:lock|pid|id)|\.db(?:[.-]|$)/;
 
 /** A folder beside the right one would take the copies, and nobody would read them. */
 async function requireDataFolder(data: string): Promise<void> {
