@@ -12,6 +12,7 @@ import {
 } from '../../domain/translation/publish-outcome.ts';
 import { HELD_COUNT_MAX } from './work/read/held-units.ts';
 import type { WorkStatus } from './work/read/work-status.ts';
+import type { CountedUnits, TaskPage, TaskQuery } from './work/store/task-page.ts';
 
 type StatusBody = ReportBodyOf<'translation.status'>;
 
@@ -43,7 +44,7 @@ export function translationReports(
   return [
     defineReport(
       'translation.tasks',
-      async (query, signal) => await answerOf(thread.tasks(query, { signal }), signal),
+      async (query, signal) => await answerOf(readTasks(thread, query, signal), signal),
     ),
     defineReport('translation.handoff', async (_query, signal) => {
       const files = fileLists(publishPolicy());
@@ -63,6 +64,22 @@ export function translationReports(
       return { ...localized, coverage, machine_translation: machine, publish_blockers: blockers };
     }),
   ];
+}
+
+/** Reads a page of tasks. The thread answers other calls while it counts the targets that the query chooses. */
+export async function readTasks(
+  thread: Pick<TranslationThread, 'countChosen' | 'tasks'>,
+  query: TaskQuery,
+  signal: AbortSignal,
+): Promise<TaskPage> {
+  const chosen = new Map<number, number>();
+  for (let from: number | null = 0; from !== null;) {
+    const counted: CountedUnits | null = await thread.countChosen({ query, from }, { signal });
+    if (counted === null) return await thread.tasks(query, { signal });
+    for (const [task, units] of counted.units) chosen.set(task, (chosen.get(task) ?? 0) + units);
+    from = counted.next;
+  }
+  return await thread.tasks({ ...query, chosen }, { signal });
 }
 
 type Releases = ReportBodyOf<'translation.handoff'>['releases'];

@@ -47,13 +47,13 @@ import { removeRows, reviewPage, storeReviewJudgements } from './review/review-r
 import { applyReview, beginReview, endReview } from './review/reviewer.ts';
 import { currentTasks } from './store/builds.ts';
 import { sweepRepetitions, sweepRepetitionsAgain, wantsRepetitions } from './store/repetition-queue.ts';
-import { readTaskPage, type TaskPage, type TaskQuery } from './store/task-page.ts';
+import { countChosen, readTaskPage, type TaskPage, type TaskRequest } from './store/task-page.ts';
 import { openWork, type Work, type WorkOptions } from './store/work.ts';
 import { applyUpdate, examineUpdate } from './update/task-updater.ts';
 import { undoTargets } from './update/undo-targets.ts';
 
 /** Reads a page of tasks. Leases that have expired are taken back first. */
-function tasks(work: Work, query: TaskQuery): TaskPage {
+function tasks(work: Work, query: TaskRequest): TaskPage {
   leases.sweepLeases(work);
   return readTaskPage(work, query);
 }
@@ -100,6 +100,7 @@ const OPERATIONS = {
   inconsistentUnits,
   trustedTargets,
   status,
+  countChosen,
   tasks,
   ...freeze,
   beginPublication,

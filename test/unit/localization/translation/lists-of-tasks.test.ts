@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { TranslationTasksReport } from '../../../../src/contract/reports/report-translation.ts';
+import { readTasks } from '../../../../src/localization/translation/translation-reports.ts';
 import { NO_PROVENANCE } from '../../../../src/localization/translation/work/store/target-rows.ts';
 import type { TaskQuery } from '../../../../src/localization/translation/work/store/task-page.ts';
+import { aroundCalls, callerInProcess } from '../../../support/caller-in-process.ts';
 import { indexRelease } from '../../../support/index-release.ts';
 import { buildTasks, openTestWork, resultsOf, type TestWork } from '../../../support/translation-work.ts';
 
@@ -38,6 +40,31 @@ const page = (work: TestWork, query: Partial<TaskQuery>) => work.tasks({ offset:
 
 const places = (work: TestWork, query: Partial<TaskQuery>): string[] =>
   page(work, query).items.map((task) => `${task.release_id}/${task.destination}/${task.archive_entry ?? ''}`);
+
+/** A worker stores targets of a task. */
+function translate(work: TestWork, source: string, target: string) {
+  const claim = { owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null };
+  const lease = work.at(40).claimChunk(claim)!;
+  const results = resultsOf(
+    lease,
+    () => target,
+    () => source,
+  );
+  work.at(50).storeResults({ token: lease.token, results, provenance: NO_PROVENANCE });
+  return { taskId: lease.taskId, units: results.length };
+}
+
+/** Each task that has targets which a query chooses, with their number, and the calls that were made. */
+async function count(work: TestWork, query: Partial<TaskQuery>) {
+  const calls: string[] = [];
+  const thread = aroundCalls(callerInProcess<TestWork>(work), async (name, call) => {
+    calls.push(name);
+    return await call();
+  });
+  const all = { offset: 0, limit: 100, ...query };
+  const { items } = await readTasks(thread, all, new AbortController().signal);
+  return { counted: items.map(({ task_id: id, chosen_units: units }) => [id, units]), calls };
+}
 
 describe('translation.tasks', () => {
   it('lists tasks in their order, superseded ones last, as the contract says', () => {
@@ -87,29 +114,63 @@ describe('translation.tasks', () => {
     expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(expected);
   });
 
-  it('counts the targets of a token, a run or a time, and those that a change of a term is about', () => {
+  it('counts the targets of a token, a run or a time, and those that a change of a term is about', async () => {
     const work = open();
-    const lease = work
-      .at(40)
-      .claimChunk({ owner: 'w', leaseSeconds: 60, maxAttempts: 3, taskId: null, after: null })!;
-    const results = resultsOf(
-      lease,
-      () => 'The Sensei',
-      () => 'text',
+    const { taskId, units } = translate(work, 'text', 'The Sensei');
+    const counted = async (query: Partial<TaskQuery>): Promise<unknown> => (await count(work, query)).counted;
+    const one = [[taskId, units]];
+    expect(await counted({ undo_since: 50 })).toEqual(one);
+    expect(await counted({ undo_since: 51 })).toEqual([]);
+    expect(await counted({ undo_since: 0, undo_author: 'nobody' })).toEqual([]);
+    expect(await counted({ term_source: 'absent\nTEX' })).toEqual(one);
+    expect(await counted({ term_source: 'text', term_target: 'teacher\nsensei' })).toEqual([]);
+    expect(await counted({ term_source: 'text', term_target: 'teacher\nsensei', term_kept: true })).toEqual(
+      one,
     );
-    work.at(50).storeResults({ token: lease.token, results, provenance: NO_PROVENANCE });
-    const counted = (query: Partial<TaskQuery>): unknown =>
-      page(work, query).items.map(({ task_id: id, chosen_units: units }) => [id, units]);
-    const one = [[lease.taskId, results.length]];
-    expect(counted({ undo_since: 50 })).toEqual(one);
-    expect(counted({ undo_since: 51 })).toEqual([]);
-    expect(counted({ undo_since: 0, undo_author: 'nobody' })).toEqual([]);
-    expect(counted({ term_source: 'absent\nTEX' })).toEqual(one);
-    expect(counted({ term_source: 'text', term_target: 'teacher\nsensei' })).toEqual([]);
-    expect(counted({ term_source: 'text', term_target: 'teacher\nsensei', term_kept: true })).toEqual(one);
-    expect(counted({ term_source: 'text', term_target: 'teacher' })).toEqual(one);
-    expect(counted({ term_source: '' })).toEqual([]);
-    expect(counted({ task_id: lease.taskId })).toEqual([[lease.taskId, undefined]]);
+    expect(await counted({ term_source: 'text', term_target: 'teacher' })).toEqual(one);
+    expect(await counted({ term_source: '' })).toEqual([]);
+    expect(await counted({ task_id: taskId })).toEqual([[taskId, undefined]]);
+  });
+
+  it('finds a term in small and capital letters of every script, and takes signs of SQL for themselves', async () => {
+    const work = open();
+    const { taskId, units } = translate(work, '50% of an Épée', 'Ein ÄSTHET');
+    const one = [[taskId, units]];
+    for (const query of [
+      { term_source: 'épée' },
+      { term_source: 'absent\nÉPÉE' },
+      { term_source: '50% OF' },
+      { term_source: 'of', term_target: 'ästhet', term_kept: true },
+    ]) {
+      expect((await count(work, query)).counted).toEqual(one);
+    }
+    for (const query of [
+      { term_source: 'epee' },
+      { term_source: '5_%' },
+      { term_source: 'épée', term_target: 'ästhet' },
+    ]) {
+      expect((await count(work, query)).counted).toEqual([]);
+    }
+  });
+
+  it('counts the targets in several calls, between which others are answered', async () => {
+    const work = open();
+    const first = translate(work, 'text', 'a');
+    const second = translate(work, 'text', 'b');
+    const third = translate(work, 'text', 'c');
+    const counts = [first, second, third].map(({ taskId, units }) => [taskId, units]);
+    expect((await count(work, { undo_since: 50 })).calls).toEqual(['countChosen', 'tasks']);
+    // The first row after a step, and the last row of one.
+    for (const [target, row] of [
+      ['b', 10_000],
+      ['c', 29_999],
+    ] as const) {
+      work.database.prepare('UPDATE target SET rowid = ? WHERE target_text = ?').run(row, target);
+    }
+    const { counted, calls } = await count(work, { undo_since: 50 });
+    expect(counted).toEqual(counts);
+    expect(calls).toEqual(['countChosen', 'countChosen', 'countChosen', 'tasks']);
+    expect((await count(work, { status: 'pending' })).calls).toEqual(['countChosen', 'tasks']);
   });
 
   it('selects one task by its id', () => {

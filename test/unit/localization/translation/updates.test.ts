@@ -9,12 +9,16 @@ import { createTargetOffers } from '../../../../src/localization/translation/jud
 import type { TargetJudge } from '../../../../src/localization/translation/judge/target-judge.ts';
 import { createUnitSource } from '../../../../src/localization/translation/judge/unit-source.ts';
 import type { TranslationMemory } from '../../../../src/localization/memory/translation-memory.ts';
+import { readTasks } from '../../../../src/localization/translation/translation-reports.ts';
 import { updateAction } from '../../../../src/localization/translation/update-action.ts';
 import {
   NO_PROVENANCE,
   type Finding,
 } from '../../../../src/localization/translation/work/store/target-rows.ts';
-import type { ReportedTask } from '../../../../src/localization/translation/work/store/task-page.ts';
+import type {
+  ReportedTask,
+  TaskQuery,
+} from '../../../../src/localization/translation/work/store/task-page.ts';
 import { createStore } from '../../../../src/localization/translation/work/translation-worker.ts';
 import { blake3OfText } from '../../../../src/platform/hashing/text-blake3.ts';
 import { createSilentLogger } from '../../../../src/platform/logging/logging.ts';
@@ -123,9 +127,10 @@ async function open(
       return Promise.resolve({ ok: false, error: { code: 'unknown_record', message: 'gone' } } as const);
     },
   });
+  const thread = callerInProcess(calls);
   const action = updateAction({
     engine,
-    thread: callerInProcess(calls),
+    thread,
     judge: ports.judge ?? JUDGE,
     units: createUnitSource((query) => Promise.resolve(index.unitsAfter(query))),
     offers: createTargetOffers({
@@ -168,6 +173,7 @@ async function open(
     everything,
     task: (): ReportedTask => tasks()[0]!,
     tasks,
+    tasksBy: async (query: TaskQuery) => await readTasks(thread, query, new AbortController().signal),
     taskId: first!.task_id,
   };
 }
@@ -311,8 +317,8 @@ describe('storing results', () => {
     expect(await world.update(undo)).toMatchObject({ written: 0 });
     // What an undo has stored is not counted as something to undo.
     const ofToken = { offset: 0, limit: 10, undo_author: 'translator-1' };
-    expect(world.calls.tasks(ofToken).items[0]?.chosen_units).toBe(1);
-    expect(world.calls.tasks({ ...ofToken, undo_since: 0 }).total).toBe(1);
+    expect((await world.tasksBy(ofToken)).items[0]?.chosen_units).toBe(1);
+    expect((await world.tasksBy({ ...ofToken, undo_since: 0 })).total).toBe(1);
     expect(await world.update({ ...undo, args: ['undo_author=translator-1', 'undo_since=0'] })).toMatchObject(
       {
         written: 2,
@@ -339,25 +345,25 @@ describe('storing results', () => {
     await world.update({ task_id, ...run, translation_results });
     const claim = { worker_id: 'ann', lease_seconds: 3600, args: [`expect=${unit(0)}:1`] };
     await world.update({ task_id, status: 'in_progress', ...claim });
-    const chosen = (): unknown =>
-      world.calls
-        .tasks({ offset: 0, limit: 10, undo_run: 'run-1' })
-        .items.map(({ chosen_units: units }) => units);
-    expect(chosen()).toEqual([502]);
+    const chosen = async (): Promise<unknown> =>
+      (await world.tasksBy({ offset: 0, limit: 10, undo_run: 'run-1' })).items.map(
+        ({ chosen_units: units }) => units,
+      );
+    expect(await chosen()).toEqual([502]);
     const undo = { task_id, status: 'in_progress', args: ['undo_run=run-1'] };
     const first = await world.update(undo);
     expect(first).toMatchObject({ written: 500, undo_claimed: 1, undo_next: 500 });
     const second = { ...undo, args: [...undo.args, `undo_after=${String(first['undo_next'])}`] };
     expect(await world.update(second)).toMatchObject({ written: 1, undo_claimed: 0, undo_next: null });
-    expect(chosen()).toEqual([1]);
+    expect(await chosen()).toEqual([1]);
     expect(await world.update({ ...undo, worker_id: 'ann' })).toMatchObject({ written: 1, undo_claimed: 0 });
-    expect(chosen()).toEqual([]);
+    expect(await chosen()).toEqual([]);
     // Nor is a target whose source has changed since.
     await world.update({ task_id, ...run, provider_run_id: 'run-2', translation_results, force: true });
     world.build('r3', ...texts.map((text) => `${text}!`));
     const ofRun = `SELECT count(*) AS targets FROM target WHERE provider_run_id = 'run-2'`;
     expect(world.rows(ofRun)).toEqual([{ targets: 502 }]);
-    expect(world.calls.tasks({ offset: 0, limit: 10, undo_run: 'run-2' }).total).toBe(0);
+    expect((await world.tasksBy({ offset: 0, limit: 10, undo_run: 'run-2' })).total).toBe(0);
     for (const args of [['undo_after=1'], ['undo_run=run-1', 'undo_after=x']]) {
       await expect(world.update({ ...undo, args })).rejects.toMatchObject({ code: 'invalid_request' });
     }

@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { UNDO_PROVIDER } from '../../../../contract/actions/provider-names.ts';
+import { searchFor } from '../../../../domain/text/text-search.ts';
 import type { UndoChoice } from '../../../../domain/translation/undo-decision.ts';
 
 /** Targets of a term: its spellings in the source, and its translations that the target has, or has none of. */
@@ -13,6 +14,11 @@ interface TermChoice {
 interface ChosenTargets {
   readonly sql: string;
   readonly values: readonly SQLInputValue[];
+}
+
+interface TermTargets extends ChosenTargets {
+  /** Decides about a row that the condition selects: SQL knows the case of ASCII letters alone. */
+  readonly isChosen: (sourceText: string, targetText: string) => boolean;
 }
 
 /**
@@ -36,13 +42,17 @@ export function isChosenTarget({ run, author, since }: UndoChoice): ChosenTarget
   };
 }
 
-/** The SQL condition that the row `target` is one of a term. */
-export function isTargetOfTerm({ sources, targets, isKept }: TermChoice): ChosenTargets {
-  const has = (column: string, texts: readonly string[]): string =>
-    `(${texts.map(() => `instr(lower(target.${column}), lower(?)) > 0`).join(' OR ') || '0'})`;
-  const hasTarget = has('target_text', targets);
+/** Finds the rows `target` of a term. */
+export function isTargetOfTerm({ sources, targets, isKept }: TermChoice): TermTargets {
+  const [ofSources, ofTargets] = [sources.map(searchFor), targets.map(searchFor)];
+  const patterns = ofSources.flatMap(({ likePattern }) => likePattern ?? []);
+  const like = patterns.map(() => String.raw`target.source_text LIKE ? ESCAPE '\'`).join(' OR ');
+  const isComplete = patterns.length === sources.length;
   return {
-    sql: `${has('source_text', sources)} AND ${isKept ? hasTarget : `NOT ${hasTarget}`}`,
-    values: [...sources, ...targets],
+    sql: isComplete ? `(${like || '0'})` : '1',
+    values: isComplete ? patterns : [],
+    isChosen: (sourceText, targetText) =>
+      ofSources.some(({ isIn }) => isIn(sourceText)) &&
+      ofTargets.some(({ isIn }) => isIn(targetText)) === isKept,
   };
 }

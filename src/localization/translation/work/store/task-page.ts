@@ -9,12 +9,35 @@ import type { Work } from './work.ts';
 /** The query of `translation.tasks`, parsed. */
 export type TaskQuery = QueryOf<'translation.tasks'>;
 
+/** Units by task. */
+type UnitsOfTasks = ReadonlyMap<number, number>;
+
+export interface TaskRequest extends TaskQuery {
+  /** What {@link countChosen} has counted for the query; absent when it names no targets. */
+  readonly chosen?: UnitsOfTasks;
+}
+
+interface CountRequest {
+  readonly query: TaskQuery;
+  /** The row of a target. */
+  readonly from: number;
+}
+
+/** A part of a count: a task may be in several ones. */
+export interface CountedUnits {
+  readonly units: UnitsOfTasks;
+  /** The row at which the count goes on; `null` at the end. */
+  readonly next: number | null;
+}
+
 /** The body of `translation.tasks`. */
 export type TaskPage = ReportBodyOf<'translation.tasks'>;
 
 /** A task in reports. */
 export type ReportedTask = TaskPage['items'][number];
 
+/** Rows that one call counts, so that leases and stored targets do not wait for long. */
+const STEP_ROWS = 10_000;
 /** Spellings or translations of a term that are looked for. */
 const MOST_TEXTS = 20;
 
@@ -30,9 +53,8 @@ const EXACT_FILTERS = [
 /**
  * Reads a page of tasks in the order in which they were made, superseded ones last, and counts all tasks that the filters select.
  */
-export function readTaskPage({ database, targetLanguage }: Work, query: TaskQuery): TaskPage {
-  const { offset, limit } = query;
-  const chosen = countChosen(database, targetLanguage, query);
+export function readTaskPage({ database }: Work, query: TaskRequest): TaskPage {
+  const { offset, limit, chosen = null } = query;
   const { sql, values } = conditionOf(database, query, chosen);
   const counts: Record<string, number> = {};
   let total = 0;
@@ -94,7 +116,7 @@ function isOfRelease(
 function conditionOf(
   database: Database,
   query: TaskQuery,
-  chosen: ReadonlyMap<number, number> | null,
+  chosen: UnitsOfTasks | null,
 ): { readonly sql: string; readonly values: SQLInputValue[] } {
   const given = EXACT_FILTERS.filter((name) => query[name] !== undefined);
   const parts = ['is_visible = 1', ...given.map((name) => `${name} = ?`)];
@@ -121,7 +143,7 @@ function conditionOf(
 }
 
 /** The targets that a query chooses; `null` when it names none. */
-function chosenOf(query: TaskQuery): ReturnType<typeof isChosenTarget> | null {
+function chosenOf(query: TaskQuery): ReturnType<typeof isChosenTarget | typeof isTargetOfTerm> | null {
   const { undo_run: run, undo_author: author, undo_since: since, term_source: source } = query;
   if (source !== undefined) {
     const { term_target: target = '', term_kept: isKept = false } = query;
@@ -136,21 +158,33 @@ function chosenOf(query: TaskQuery): ReturnType<typeof isChosenTarget> | null {
   return isChosenTarget({ run: run ?? null, author: author ?? null, since: since ?? null });
 }
 
-/** Counts the chosen targets of each task; `null` when the query names none. No index finds them, so all targets are read, once. */
-function countChosen(
-  database: Database,
-  targetLanguage: string,
-  query: TaskQuery,
-): ReadonlyMap<number, number> | null {
+/**
+ * Counts some of the targets that a query chooses, by their tasks; `null` when the query names none. No index finds them, so all
+ * targets are read, over several calls.
+ */
+export function countChosen(
+  { database, targetLanguage }: Work,
+  { query, from }: CountRequest,
+): CountedUnits | null {
   const chosen = chosenOf(query);
   if (chosen === null) return null;
+  const end = from + STEP_ROWS;
+  const isOfTerm = 'isChosen' in chosen;
+  const columns = isOfTerm ? 'task_seq, target.source_text, target.target_text' : 'task_seq';
   const rows = database
     .prepare(
-      `SELECT task_seq, count(*) AS units FROM target NOT INDEXED CROSS JOIN task_unit USING (unit_id)
-       WHERE target_language = ? AND ${chosen.sql} GROUP BY task_seq`,
+      `SELECT ${columns} FROM target NOT INDEXED CROSS JOIN task_unit USING (unit_id)
+       WHERE target.rowid >= ? AND target.rowid < ? AND target_language = ? AND ${chosen.sql}`,
     )
-    .all(targetLanguage, ...chosen.values);
-  return new Map(rows.map((row) => [Number(row['task_seq']), Number(row['units'])]));
+    .iterate(from, end, targetLanguage, ...chosen.values);
+  const units = new Map<number, number>();
+  for (const row of rows) {
+    if (isOfTerm && !chosen.isChosen(String(row['source_text']), String(row['target_text']))) continue;
+    const task = Number(row['task_seq']);
+    units.set(task, (units.get(task) ?? 0) + 1);
+  }
+  const last = database.prepare('SELECT max(rowid) AS last FROM target').get()?.['last'];
+  return { units, next: Number(last) < end ? null : end };
 }
 
 /** @param states names of states with commas between them */
