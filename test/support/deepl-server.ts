@@ -7,6 +7,7 @@ import {
   sendJson,
   startProviderServer,
   type OpenedProvider,
+  type Reply,
   type SeenCall,
 } from './provider-harness.ts';
 import type { AtEnd } from './shared-fixture.ts';
@@ -33,6 +34,10 @@ export interface DeeplServer {
   room: number;
   /** Requests about glossaries that are cut off, or answered with half of an answer. */
   trouble: 'GET' | 'DELETE' | null;
+  /** Answer to every request that would make a glossary; `null` for the usual one. */
+  refusal: { readonly status: number; readonly body: object } | null;
+  /** Called with each request about glossaries, which waits for it; `null`: none waits. */
+  hold: (() => Promise<void>) | null;
 }
 
 const KEY = 'secret-of-the-test';
@@ -56,14 +61,16 @@ export async function startDeeplServer(
 
 /** Starts it. Each text is translated by a star at its end. */
 export async function startDeepl(key = KEY, atEnd: AtEnd = onTestFinished): Promise<DeeplServer> {
-  const state: Pick<DeeplServer, 'behave' | 'room' | 'trouble'> = {
+  const state: Pick<DeeplServer, 'behave' | 'room' | 'trouble' | 'refusal' | 'hold'> = {
     behave: null,
     room: 1000,
     trouble: null,
+    refusal: null,
+    hold: null,
   };
   const glossaries = new Map<string, DeeplGlossary>();
   let made = 0;
-  const server = await startProviderServer((call, response) => {
+  const answer: Reply = (call, response) => {
     const { method, path, authorization } = call;
     if (authorization !== `DeepL-Auth-Key ${key}`) sendJson(response, { message: 'Forbidden' }, 403);
     else if (path === '/v2/translate') {
@@ -83,7 +90,7 @@ export async function startDeepl(key = KEY, atEnd: AtEnd = onTestFinished): Prom
       response.writeHead(glossaries.delete(id) ? 204 : 404).end();
     } else {
       const body = call.body as unknown as Omit<DeeplGlossary, 'glossary_id'>;
-      const problem = problemOf(body, glossaries.size >= state.room);
+      const problem = state.refusal ?? problemOf(body, glossaries.size >= state.room);
       if (problem !== null) {
         sendJson(response, problem.body, problem.status);
         return;
@@ -93,6 +100,13 @@ export async function startDeepl(key = KEY, atEnd: AtEnd = onTestFinished): Prom
       glossaries.set(glossary.glossary_id, glossary);
       sendJson(response, { glossary_id: glossary.glossary_id, name: body.name }, 201);
     }
+  };
+  const server = await startProviderServer((call, response, request) => {
+    if (state.hold === null || call.path === '/v2/translate') answer(call, response, request);
+    else
+      void state.hold().then(() => {
+        answer(call, response, request);
+      });
   }, atEnd);
   const tokenFile = join(await temporaryDirectory(atEnd), 'key');
   await writeFile(tokenFile, key, { mode: 0o600 });

@@ -1,6 +1,7 @@
 import { backoffMs } from '../../../platform/process/backoff.ts';
 import { unixSeconds, type Clock } from '../../../platform/process/clock.ts';
 import { ProviderError } from './provider-failure.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** The right to send one request. Exactly one of its functions is called when the request has ended. */
 export interface Turn {
@@ -166,20 +167,6 @@ function createRecord(clock: Clock) {
       nextRequestAt: waitMs > 0 ? Math.ceil((clock.now() + waitMs) / 1000) : null,
     }),
   };
-}
-
-/** Waits for a promise that never fails. @throws the reason of the signal, as soon as it is aborted */
-async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => {
-    aborted.reject(signal.reason);
-  };
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
 
 /** The failure for a request that is not sent. */

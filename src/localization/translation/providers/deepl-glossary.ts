@@ -2,11 +2,12 @@ import { deeplPair } from '../../../domain/translation/provider-languages.ts';
 import type { LanguagePair, TermWording } from '../../../domain/glossary/term.ts';
 import type { BoundedAnswer } from '../../../platform/http/http-client.ts';
 import { blake3Hex } from '../../../platform/hashing/blake3.ts';
-import { failureOfAnswer, saidWith } from './error-answer.ts';
+import { errorWords, failureOfAnswer, saidWith } from './error-answer.ts';
 import { memberOf } from './member-of.ts';
 import { ProviderError } from './provider-failure.ts';
 import { jsonOfAnswer, type ProviderHttpOptions } from './provider-http.ts';
 import type { GlossaryTerms } from './provider.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** Asks DeepL below its URL. */
 export type AskDeepl = (
@@ -19,14 +20,17 @@ interface DeeplGlossaries {
   /**
    * The id of the glossary at DeepL with the terms of a run, which is made when there is none; `null` without terms.
    *
-   * @throws ProviderError
+   * @throws ProviderError; the reason of the signal
    */
-  idOf(
-    wanted: { readonly languages: LanguagePair; readonly terms: GlossaryTerms },
-    ask: AskDeepl,
-  ): Promise<string | null>;
+  idOf(wanted: WantedGlossary, ask: AskDeepl): Promise<string | null>;
   /** DeepL does not have the glossary any more. */
   forget(): void;
+}
+
+interface WantedGlossary {
+  readonly languages: LanguagePair;
+  readonly terms: GlossaryTerms;
+  readonly signal: AbortSignal;
 }
 
 const DIGEST_CHARACTERS = 16;
@@ -40,8 +44,8 @@ const MOST_TERM_BYTES = 1024;
 const REFUSED = /[\p{Cc}\u2028\u2029]/u;
 
 /**
- * Keeps a glossary at DeepL like the Glossary of runs. Its name ends with the digest of its terms, so that every daemon finds it
- * again; one with other terms is made anew, and those that it supersedes are deleted.
+ * Mirrors the Glossary to DeepL. The name of a glossary there ends with the digest of its terms, so that every daemon finds it again;
+ * after a change of the terms it is recreated, and those that it supersedes are deleted.
  *
  * @param name the beginning of the names; glossaries with another one are left alone
  */
@@ -53,9 +57,10 @@ export function createDeeplGlossaries(name: string, options: ProviderHttpOptions
     prefix: string,
     title: string,
     dictionary: object,
-    entries: string,
+    terms: readonly TermWording[],
     ask: AskDeepl,
   ): Promise<string | null> => {
+    const entries = entriesOf(terms);
     const ours = await glossariesOf(prefix, ask, options);
     const found = ours.find(({ name }) => name === title);
     const superseded = ours.filter((glossary) => glossary !== found);
@@ -73,8 +78,7 @@ export function createDeeplGlossaries(name: string, options: ProviderHttpOptions
       return found.id;
     }
     let created = await create();
-    // A free account has room for one glossary.
-    if (created.status >= 400 && superseded.length > 0) {
+    if (isFull(created) && superseded.length > 0) {
       await deleteAll(superseded, ask);
       created = await create();
     } else if (created.status < 300) await deleteAll(superseded, ask);
@@ -87,30 +91,33 @@ export function createDeeplGlossaries(name: string, options: ProviderHttpOptions
     forget: () => {
       known.clear();
     },
-    idOf: async ({ languages, terms: { path, read } }, ask) => {
+    idOf: async ({ languages, terms: { path, read }, signal }, ask) => {
+      const { source, target, dictionary } = deeplPair(languages);
+      const prefix = `${name} ${source} ${target}${path === null ? '' : ` (${path.slice(-PATH_CHARACTERS)})`} `;
+      const titleOf = (terms: readonly TermWording[]): string => `${prefix}${digestOf(terms)}`;
+      const now = titleOf(await read());
+      const last = known.get(prefix);
+      if (last?.title === now) return last.id;
       const work = async (): Promise<string | null> => {
+        signal.throwIfAborted();
+        // The terms, and what is known, may have changed during the wait.
         const terms = await read();
-        const { source, target, dictionary } = deeplPair(languages);
-        const prefix = `${name} ${source} ${target}${path === null ? '' : ` (${path.slice(-PATH_CHARACTERS)})`} `;
-        const last = known.get(prefix);
-        // Within a run, equal terms are the same list until the Glossary changes. Every run has a list of its own.
-        if (last?.terms === terms) return last.id;
-        const entries = entriesOf(terms);
-        const title = `${prefix}${blake3Hex(Buffer.from(entries)).slice(0, DIGEST_CHARACTERS)}`;
-        const id = last?.title === title ? last.id : await keep(prefix, title, dictionary, entries, ask);
-        known.set(prefix, { terms, title, id });
+        const title = titleOf(terms);
+        const before = known.get(prefix);
+        if (before?.title === title) return before.id;
+        const id = await keep(prefix, title, dictionary, terms, ask);
+        known.set(prefix, { title, id });
         return id;
       };
       // Two requests at a time would make the same glossary twice.
       const mine = turn.then(work);
       turn = mine.catch(() => undefined);
-      return await mine;
+      return await unlessAborted(mine, signal);
     },
   };
 }
 
 interface KnownGlossary {
-  readonly terms: readonly TermWording[];
   /** With the digest of the terms. */
   readonly title: string;
   readonly id: string | null;
@@ -137,6 +144,17 @@ async function glossariesOf(
   });
 }
 
+/**
+ * Whether an account has no room for another glossary; a free one has room for one. Other trouble is no reason to delete a glossary.
+ *
+ * Source: DeepL answers 456 with "Too many glossaries", as users of its free accounts report. Used up characters are 456, too.
+ */
+function isFull(answer: BoundedAnswer): boolean {
+  if (answer.status < 400) return false;
+  const { status, words } = errorWords(answer);
+  return words.includes('too many glossaries') || (status === 456 && words.includes('glossar'));
+}
+
 /** What cannot be deleted is tried again with the next change. */
 async function deleteAll(glossaries: readonly KeptGlossary[], ask: AskDeepl): Promise<void> {
   try {
@@ -155,6 +173,17 @@ function parsedOrFailed(answer: BoundedAnswer, { secrets, clock }: ProviderHttpO
   const code = failure.code === 'request_refused' ? 'provider_rejected' : failure.code;
   const message = `DeepL does not accept the Glossary: ${saidWith(answer, secrets)}; "glossary: false" of the provider translates without it`;
   throw new ProviderError(code, message);
+}
+
+/** The digests of lists: within a run, equal terms are the same list until the Glossary changes. */
+const digests = new WeakMap<readonly TermWording[], string>();
+
+function digestOf(terms: readonly TermWording[]): string {
+  const kept = digests.get(terms);
+  if (kept !== undefined) return kept;
+  const digest = blake3Hex(Buffer.from(entriesOf(terms))).slice(0, DIGEST_CHARACTERS);
+  digests.set(terms, digest);
+  return digest;
 }
 
 /** The entries of a glossary as tab-separated values: each source once, without those that DeepL refuses, up to its bound. */

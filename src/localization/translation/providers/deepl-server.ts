@@ -37,7 +37,7 @@ interface DeeplAnswer {
 
 /** DeepL with the key of one account. */
 interface DeeplServer {
-  /** Asks once, after the glossary is like that of the run. @throws ProviderError; the reason of the signal */
+  /** Syncs the glossary, then sends one request. @throws ProviderError; the reason of the signal */
   translate(question: DeeplQuestion, request: TranslationRequest): Promise<DeeplAnswer>;
 }
 
@@ -71,7 +71,7 @@ export function createDeeplServer(options: ProviderHttpOptions): DeeplServer {
         readonly answer: BoundedAnswer;
         readonly hasGlossary: boolean;
       }> => {
-        const wanted = terms === undefined ? null : { languages: request, terms };
+        const wanted = terms === undefined ? null : { languages: request, terms, signal };
         const id = wanted === null || glossaries === null ? null : await glossaries.idOf(wanted, ask);
         const body = { ...bodyOf(question, request, id), ...config.extraBody };
         requireSize(body);

@@ -14,15 +14,20 @@ export function createRunTerms(
   path: string | null,
   signal: AbortSignal,
 ): GlossaryTerms {
-  let last: { readonly generation: number | null; readonly terms: readonly TermWording[] } | null = null;
+  let last: { readonly generation: number | null; readonly terms: Promise<readonly TermWording[]> } | null =
+    null;
   return {
     path,
     read: async () => {
       const generation = path === null ? glossary.generation() : null;
       if (last?.generation !== generation) {
-        last = { generation, terms: await glossary.approvedTerms({ path, ...languages() }, signal) };
+        const reading = { generation, terms: glossary.approvedTerms({ path, ...languages() }, signal) };
+        last = reading;
+        reading.terms.catch(() => {
+          if (last === reading) last = null;
+        });
       }
-      return last.terms;
+      return await last.terms;
     },
   };
 }

@@ -259,6 +259,73 @@ describe('the glossary at DeepL', () => {
     expect([...server.glossaries.keys()]).toEqual(['g2']);
   });
 
+  it.each<[string, number, string]>([
+    ['a wrong key', 403, 'Forbidden'],
+    ['too many requests', 429, 'Too many requests'],
+    ['used up characters', 456, 'Quota for this billing period has been exceeded'],
+    ['a service that is away', 503, 'Service unavailable'],
+    ['entries that it does not take', 400, 'Invalid glossary entries provided'],
+  ])('is not deleted for %s when another is to be made', async (_what, status, message) => {
+    const server = await startDeeplServer();
+    const terms = termsOf([SENSEI]);
+    await translate(server.provider, requestOf(two, { terms }));
+    server.refusal = { status, body: { message } };
+    terms.list = [{ source: '猫', target: '貓' }];
+    expect((await translate(server.provider, requestOf(two, { terms }))).texts).toEqual({});
+    expect([...server.glossaries.keys()]).toEqual(['g1']);
+  });
+
+  it('that is known is used while another is made, and a cancelled run waits for none', async () => {
+    const server = await startDeeplServer();
+    const terms = termsOf([SENSEI]);
+    await translate(server.provider, requestOf(two, { terms }));
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    server.hold = async () => {
+      reached.resolve();
+      await gate.promise;
+    };
+    const slow = translate(server.provider, requestOf(two, { terms, targetLanguage: 'zh-Hant' }));
+    await reached.promise;
+    expect((await translate(server.provider, requestOf(two, { terms }))).texts).toEqual(TRANSLATED);
+    const abort = new AbortController();
+    const read = async (): Promise<readonly TermWording[]> => {
+      setImmediate(() => {
+        abort.abort(new Error('cancelled'));
+      });
+      return await terms.read();
+    };
+    const cancelled = requestOf(two, {
+      terms: { path: null, read },
+      targetLanguage: 'ko',
+      signal: abort.signal,
+    });
+    await expect(translate(server.provider, cancelled)).rejects.toThrow('cancelled');
+    gate.resolve();
+    expect((await slow).texts).toEqual(TRANSLATED);
+    expect([...server.glossaries.keys()]).toEqual(['g1', 'g2']);
+  });
+
+  it('needs each list of terms to be read once, whichever run asks', async () => {
+    const server = await startDeeplServer();
+    let reads = 0;
+    const lists = [1, 2].map(() => {
+      const list = [SENSEI];
+      const entries = list[Symbol.iterator].bind(list);
+      return Object.assign(list, {
+        [Symbol.iterator]: () => {
+          reads += 1;
+          return entries();
+        },
+      });
+    });
+    const both = lists.map((list) => termsOf(list));
+    for (const terms of both) await translate(server.provider, requestOf(two, { terms }));
+    const before = reads;
+    expect(before).toBeGreaterThan(0);
+    for (const terms of both) await translate(server.provider, requestOf(two, { terms }));
+    expect(reads).toBe(before);
+  });
+
   it('is made once by concurrent requests, and again when it was deleted', async () => {
     const server = await startDeeplServer();
     const terms = termsOf([SENSEI]);
