@@ -313,7 +313,12 @@ function isLastTime({ requestsPerUnit }: AskOptions, times: number): boolean {
   return times >= requestsPerUnit && times > 0;
 }
 
-/** The same for translations. @param ask tells `count` what each request used */
+/**
+ * Asks for translations as {@link askUntilSettled} does, and adds up what the requests used. A translation that no database can keep
+ * counts as a row that cannot be used.
+ *
+ * @param ask tells `count` what each request used
+ */
 export async function translateUntilSettled(
   units: readonly UnitToTranslate[],
   options: AskOptions,
