@@ -14,11 +14,15 @@ interface TypedQuery {
 export function useTypedQuery(name: string): TypedQuery {
   const app = useApp();
   const value = app.query(name);
+  const { view, argument } = app.route;
   const [typed, setTyped] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const written = useRef(value);
   const write = (text: string): void => {
     clearTimeout(timer.current);
+    const now = app.route;
+    // A browser reports the change of a field that is removed, when the address is already that of another page.
+    if (now.view !== view || now.argument !== argument) return;
     written.current = text;
     if (text !== app.query(name)) app.setQuery({ [name]: text });
   };

@@ -71,6 +71,17 @@ describe.skipIf(!hasTool('chromium'))('the search for texts', () => {
     expect(troubles).toEqual([]);
   });
 
+  it('keeps what was typed into a filter on its own page', async () => {
+    const { page, troubles } = await open('#/memory');
+    await page.getByRole('search').getByRole('searchbox').first().fill('abc');
+    await expect.poll(() => new URL(page.url()).hash).toContain('=abc');
+    await page.evaluate("location.hash = '#/glossary'");
+    await page.getByRole('heading', { level: 1, name: 'Glossary' }).waitFor();
+    await page.getByRole('search').getByRole('searchbox').first().waitFor();
+    expect(new URL(page.url()).hash).toBe('#/glossary');
+    expect(troubles).toEqual([]);
+  });
+
   it('shows what is inconsistent, and what the palette finds says where it is', async () => {
     const { page, troubles, screenshot } = await open('#/search?same=target&text=x', 'proofread');
     const end = page.getByText('that is all.').or(page.getByText('Nothing fits'));
