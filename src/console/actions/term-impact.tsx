@@ -43,7 +43,7 @@ export function TermImpact({
   readonly about: string | undefined;
 }): JSX.Element | null {
   const app = useApp();
-  const asks = ASKS[action];
+  const asks = hasTerms(action, values) ? ASKS[action] : undefined;
   const { value, failure } = useAnswer(
     asks === undefined ? null : JSON.stringify([action, wordsOf(values), about]),
     async (signal) => await readImpact(app, { values, about, isKept: asks === 'has' }, signal),
@@ -59,6 +59,14 @@ export function TermImpact({
   );
 }
 
+/** Whether both terms are known; an action that gets none of them is about a stored term. */
+function hasTerms(action: string, values: Values): boolean {
+  const untyped = action === 'translation-glossary-add' ? '' : undefined;
+  return (['source_term', 'recommended_translation'] as const).every(
+    (name) => (textOf(values, name) ?? untyped)?.trim() !== '',
+  );
+}
+
 function impactText({ units, files, proofread }: Impact, asks: 'has' | 'lacks'): string {
   const ofUnits = counted(units, 'stored translation');
   if (asks === 'has') {
@@ -66,7 +74,7 @@ function impactText({ units, files, proofread }: Impact, asks: 'has' | 'lacks'):
       ? 'No stored translation has this wording.'
       : `${ofUnits} in ${counted(files, 'file')} ${units === 1 ? 'has' : 'have'} this wording. They are judged again, and blocked.`;
   }
-  if (units === 0) return 'No stored translation of a line with this term lacks its translation.';
+  if (units === 0) return 'Every stored translation of a line with this term already uses this translation.';
   const blocked =
     proofread === 0
       ? 'None of these files was proofread, so they get a warning.'

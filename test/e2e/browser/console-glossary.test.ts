@@ -72,6 +72,12 @@ describe.skipIf(!hasTool('chromium'))('the Glossary and the Translation Memory',
     await expect
       .poll(async () => await dialog.getByRole('combobox', { name: /^To language/ }).inputValue())
       .toBe('zh-Hans');
+    const impact = dialog.locator('.impact');
+    expect(await impact.count()).toBe(0);
+    await dialog.locator('[id$=source_term]').fill('先生');
+    expect(await impact.count()).toBe(0);
+    await dialog.locator('[id$=recommended_translation]').fill('导师');
+    await impact.getByText(/stored translation/).waitFor();
   });
 
   it('approve, deprecate and delete a term with the keyboard alone, and tell its history', async () => {
