@@ -156,11 +156,13 @@ function fileTable(files: readonly ResultFile[], destinations: unknown): string 
   const kept = titles.map((_title, column) => rows.some((row) => row[column] !== '-'));
   const cells = (row: readonly string[]): readonly string[] => row.filter((_cell, column) => kept[column]);
   const more = files.length - rows.length;
-  const units = files.reduce((sum, file) => sum + Number(file['edited_units'] ?? file['units'] ?? 0), 0);
+  const counted = files.filter((file) => (file['edited_units'] ?? file['units']) !== undefined);
+  const units = counted.reduce((sum, file) => sum + Number(file['edited_units'] ?? file['units']), 0);
   const size = files.reduce((sum, file) => sum + Number(file['size'] ?? 0), 0);
   const facts = [
     countText(files.length, 'file'),
-    countText(units, 'unit'),
+    // The files of a publication do not say how many of their units it changed.
+    ...(counted.length === 0 ? [] : [countText(units, 'unit')]),
     ...(size === 0 ? [] : [textBytes(size)]),
   ];
   const rest = more > 0 ? `and ${more} more: -o json has all\n` : '';

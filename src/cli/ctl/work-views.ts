@@ -23,7 +23,7 @@ export function renderCoverage(
     ['language', coverage.target_language],
     ['localized', localizedText(current, now)],
     ...rolledBackFields(history, now),
-    ['follows', `${automation.state}: ${automation.message}`],
+    ['follows', followsText(automation)],
     ['units', unitsText(coverage)],
     ['accepted (proofread)', shareOf(accepted, units)],
     ['translated or accepted', shareOf(translated, units)],
@@ -36,6 +36,11 @@ export function renderCoverage(
       blockerText(blocker, byState),
     ]),
   ]);
+}
+
+/** The message of `followed` says it already. */
+function followsText({ state, message }: TranslationStatus['automation']): string {
+  return state === 'followed' ? message : `${state}: ${message}`;
 }
 
 function blockerText(

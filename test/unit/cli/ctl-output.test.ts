@@ -329,6 +329,11 @@ describe('reports for people', () => {
       ]);
     });
 
+    it('counts no units of files that do not say how many they have', () => {
+      const text = renderTask(ended({ files: [{ destination: 'a.json', size: 2048 }] }), VIEW);
+      expect(text).toMatch(/^1 file, 2\.0 KiB$/m);
+    });
+
     it('has the progress of a task until it has succeeded', () => {
       const progress = { done: 0, total: 333, unit: 'entries', phase: 'manifest' };
       expect(renderTask({ ...task, status: 'running', progress }, VIEW)).toMatch(
@@ -426,6 +431,12 @@ describe('the work on translations for people', () => {
         'not published:          50 below_min_state: drafts; localized.minState demands translated',
         'not published:          58 of 60 untranslated: units without a translation; the others are on hold, or in files or tasks that are not published',
       ]);
+    });
+
+    it('says what a localized release that follows is built on, without its state', () => {
+      const automation = { state: 'followed', message: 'the localized release is built on r1', since: null };
+      const text = renderCoverage(example('translation.status', { automation }), VIEW);
+      expect(text).toMatch(/^follows: +the localized release is built on r1$/m);
     });
 
     it('tells units in skipped tasks only when there are some', () => {

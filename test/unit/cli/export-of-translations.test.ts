@@ -150,6 +150,8 @@ describe('slipway ctl translations export', () => {
     expect(await chosen('--state', 'draft, stale')).toEqual(['u2']);
     expect(await chosen('--destination', 'dir/*')).toEqual(['u5']);
     expect(await chosen('--task', fakeTaskId('dir/b.json'))).toEqual(['u5']);
+    const shown = await service.run('translations', 'export', path, '--force', '--state', 'draft');
+    expect(shown.out).toMatch(/^left out: +3 units in another state or task, 1 unit not translatable$/m);
   });
 
   it('refuses a glob that fits no file, and writes none', async () => {

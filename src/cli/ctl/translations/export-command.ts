@@ -70,7 +70,20 @@ function renderExport(
     ['file', path],
     ['release', release_id],
     ['units', `${units} in ${countText(tasks, 'task')}${units === 0 ? '' : ` (${counts(by_state)})`}`],
-    ...(Object.keys(left_out).length === 0 ? [] : [['left out', counts(left_out)] as const]),
+    ...(Object.keys(left_out).length === 0 ? [] : [['left out', leftOutText(left_out)] as const]),
     ...refused.map((message): readonly [string, string] => ['refused', message]),
   ]);
+}
+
+/** What completes `1 unit`, for the reasons that do not do so themselves. */
+const LEFT_OUT_TEXTS: Readonly<Record<string, string>> = {
+  'no task': 'without a task',
+  'text too long': 'with a text that is too long',
+  'other state or task': 'in another state or task',
+};
+
+function leftOutText(leftOut: ExportResult['left_out']): string {
+  return Object.entries(leftOut)
+    .map(([reason, units]) => `${countText(units, 'unit')} ${LEFT_OUT_TEXTS[reason] ?? reason}`)
+    .join(', ');
 }

@@ -196,7 +196,7 @@ class FreezeRun {
     if (steps === null) return null;
     for (const step of steps) {
       if (step.kind === 'read') {
-        const onPage = (): void => context.progress(this.#read, total, 'units', 'freezing texts');
+        const onPage = (): void => context.progress(this.#read, total, 'units', 'collecting texts');
         if (!(await this.#readUnits(release, step, onPage, signal))) return null;
       } else {
         this.#read += step.units;

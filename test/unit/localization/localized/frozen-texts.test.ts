@@ -163,6 +163,7 @@ describe('the texts of a localized release', () => {
     const taken = await open.freeze({}, { baseReleaseId: 'r2', translationFile: 'in.csv' });
     await open.freezer.record(taken, 'l1', new AbortController().signal);
     await open.world.publishing.hold({ from: 'l1', to: 'unknown', reviewer: null, reason: null });
+    const phases = new Set<string>();
     const read: string[] = [];
     const { unitsAfter, publishing } = open.world;
     const freezer = createFreezer(
@@ -183,8 +184,9 @@ describe('the texts of a localized release', () => {
         policy: { ...EVERYTHING, minState: 'draft', exclude: ['a0.json'] },
         workDirectory: await temporaryDirectory(),
       },
-      CONTEXT,
+      { ...CONTEXT, progress: (_done, _total, _unit, phase) => phases.add(phase) },
     );
+    expect([...phases]).toContain('collecting texts');
     expect([...new Set(read)]).toEqual(['a.json', 'a1.json', 'b.json']);
     expect(await editsOf(frozen)).toEqual({ 'a.json': { おはよう: '早' }, 'b.json': { またね: '见' } });
     expect(frozen.destinations.map(({ destination, counts }) => [destination, counts])).toEqual([
