@@ -111,7 +111,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
           names: ({ task }) => [task.task_id],
         },
       );
-      if (context.watch === null || report === null || !hasEnded(report.task)) return CTL_EXITS.ok;
+      if (context.watch === null || !hasEnded(report.task)) return CTL_EXITS.ok;
       context.watch.end();
       return exitOfTask(report.task);
     },
@@ -147,7 +147,7 @@ export const READ_COMMANDS: readonly CtlCommand[] = [
           names: ({ checks }) => checks.map(({ id }) => id),
         },
       );
-      return report?.status === 'failing' ? CTL_EXITS.failed : CTL_EXITS.ok;
+      return report.status === 'failing' ? CTL_EXITS.failed : CTL_EXITS.ok;
     },
   },
   {

@@ -55,21 +55,20 @@ export function parseReport<N extends ReportName>(name: N, { value }: AdminAnswe
  *
  * @param query parameters of the report
  * @param text makes text for people
- * @returns the report; `null` when it is not one of this version
- * @throws CtlFailure
+ * @throws CtlFailure, also when the report is not one that this version can read
  */
 export async function show<N extends ReportName>(
   context: CtlContext,
   name: N,
   query: Readonly<Record<string, string>>,
   text: AnswerText<ReportOf<N>>,
-): Promise<ReportOf<N> | null> {
+): Promise<ReportOf<N>> {
   const answer = await context.api.get(reportPath(name), query);
   const { render, names } = text;
   return (await printAnswer(context, answer, REPORTS[name].answer.schema, {
     render: (value, view) => render(value as ReportOf<N>, view),
     names: names === undefined ? undefined : (value) => names(value as ReportOf<N>),
-  })) as ReportOf<N> | null;
+  })) as ReportOf<N>;
 }
 
 /** The parameters that have a value. */

@@ -102,7 +102,7 @@ export const WORK_COMMANDS: readonly CtlCommand[] = [
       const [destination, field_path, archive_entry] = context.words;
       const query = given({ destination, field_path, archive_entry });
       const report = await show(context, 'parse.text_units', query, { render: renderUnit });
-      return report?.items.length === 0 ? CTL_EXITS.failed : CTL_EXITS.ok;
+      return report.items.length === 0 ? CTL_EXITS.failed : CTL_EXITS.ok;
     },
   },
   {

@@ -92,16 +92,22 @@ describe('reads', () => {
     expect((await run(['logs'])).out).toContain('slow disk {"ms":1500,"path":"/x"}');
   });
 
-  it('shows JSON if a daemon of another version sends unreadable data', async () => {
+  it('shows JSON and fails if a daemon of another version, or another program, answers', async () => {
     const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/reports/release.list', {
       status: 200,
       body: '{"releases":5,"n":9007199254740993}',
     });
     expect(await run(['releases'])).toMatchObject({
-      code: 0,
+      code: 3,
       out: '{\n  "releases": 5,\n  "n": 9007199254740993\n}\n',
+      err: expect.stringContaining('cannot read the answer') as unknown,
     });
+    for (const path of ['/v1/reports/daemon.doctor', '/v1/reports/task.status']) {
+      daemon.setAnswer(path, { status: 200, body: '{}' });
+    }
+    const commands = [['doctor'], ['doctor', '-o', 'json'], ['task', 'show', 'x']];
+    for (const command of commands) expect((await run(command)).code, command.join(' ')).toBe(3);
   });
 
   it('status names a few damaged files, counts the others, and says whether a repair runs', async () => {

@@ -34,28 +34,29 @@ export async function printValue(
 }
 
 /**
- * Writes an answer: its values for programs, the text of `render` for people. People also get JSON when the schema rejects the
- * answer.
+ * Writes an answer: its values for programs, the text of `render` for people. An answer that the schema rejects is written as JSON, so
+ * that a person can see what came.
  *
- * @returns the value, or `null` when the schema rejects it
+ * @throws CtlFailure when the schema rejects the answer
  */
 export async function printAnswer<T extends z.ZodType>(
   context: LocalContext,
   answer: AdminAnswer,
   schema: T,
   { render, names }: AnswerText<z.infer<T>>,
-): Promise<z.infer<T> | null> {
+): Promise<z.infer<T>> {
   const parsed = schema.safeParse(answer.value);
   if (isDataFormat(context.output)) await printData(context, answer);
-  else if (context.output === 'name' && names !== undefined) {
-    if (!parsed.success) {
-      const message = 'the daemon sent an answer that this version cannot read; -o json shows it';
-      throw new CtlFailure(CTL_EXITS.unreachable, message);
-    }
+  else if (!parsed.success) {
+    if (context.output !== 'name') context.stdout.write(`${indentJson(answer)}\n`);
+  } else if (context.output === 'name' && names !== undefined) {
     context.stdout.write(nameLines(names(parsed.data)));
-  } else if (parsed.success) context.stdout.write(render(parsed.data, viewOf(context)));
-  else context.stdout.write(`${indentJson(answer)}\n`);
-  return parsed.success ? parsed.data : null;
+  } else context.stdout.write(render(parsed.data, viewOf(context)));
+  if (parsed.success) return parsed.data;
+  throw new CtlFailure(
+    CTL_EXITS.unreachable,
+    'this version cannot read the answer; check that the address is that of Slipway, and compare the versions',
+  );
 }
 
 /** Writes items that the command knows without the service: their values for programs, a table for people. */
