@@ -22,6 +22,8 @@ export interface RowFailure {
 export interface AnswerRows<Value = string> {
   readonly providerRunId: string | null;
   readonly rows: ReadonlyMap<string, Result<Value, RowFailure>>;
+  /** Trouble of the provider that ended the answer early, and the units that have no row for that reason. */
+  readonly trouble?: { readonly error: ProviderError; readonly unitIds: ReadonlySet<string> };
 }
 
 /**
@@ -115,23 +117,23 @@ export async function askUntilSettled<Unit extends AskedUnit, Value>(
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const batch = askable(next);
     if (batch.length === 0) continue;
-    const asked = await askBatch(batch, queue, options, ask);
-    if (asked.error === null) {
-      const { rows, providerRunId } = asked.answer;
-      const left = asked.units.filter(({ unitId }) => {
+    const { answered, answer, failed, error } = await askBatch(batch, queue, options, ask);
+    if (answer !== null) {
+      const { rows, providerRunId } = answer;
+      const left = answered.filter(({ unitId }) => {
         const row = rows.get(unitId);
         if (row?.ok !== true) return true;
         results.push({ unitId, value: row.value, providerRunId });
         return false;
       });
-      askAgain(asked.units, left, (unitId) => failureOf(rows.get(unitId)));
-      continue;
+      askAgain(answered, left, (unitId) => failureOf(rows.get(unitId)));
     }
-    const { code, message, retryAfterMs } = asked.error;
-    if (!isOfProvider(code)) askAgain(asked.units, asked.units, () => ({ code, message }));
-    else if (canTryAgain(code, breaker)) queue.unshift(asked.units);
+    if (error === null) continue;
+    const { code, message, retryAfterMs } = error;
+    if (!isOfProvider(code)) askAgain(failed, failed, () => ({ code, message }));
+    else if (canTryAgain(code, breaker)) queue.unshift(failed);
     else {
-      for (const { unitId } of [asked.units, ...queue].flat())
+      for (const { unitId } of [failed, ...queue].flat())
         failures.push({ unitId, code, message, retryAfterMs, isFinal: false });
       break;
     }
@@ -154,9 +156,16 @@ function timesOf(counts: RequestCounts, unitId: string): number {
   return counts.get(unitId)?.times ?? 0;
 }
 
-type Asked<Unit, Value> =
-  | { readonly units: readonly Unit[]; readonly error: null; readonly answer: AnswerRows<Value> }
-  | { readonly units: readonly Unit[]; readonly error: ProviderError };
+interface Asked<Unit, Value> {
+  readonly answered: readonly Unit[];
+  /** `null`: for none of the units. */
+  readonly answer: AnswerRows<Value> | null;
+  readonly failed: readonly Unit[];
+  /** The failure of the failed ones; `null` when there are none. */
+  readonly error: ProviderError | null;
+}
+
+const NOT_ANSWERED = { answered: [], answer: null } as const;
 
 /** Sends one request when the breaker allows it: with one unit when the provider was out, and the others stay in the queue. */
 async function askBatch<Unit extends AskedUnit, Value>(
@@ -178,23 +187,46 @@ async function askBatch<Unit extends AskedUnit, Value>(
     // One unit that has failed before says no more about the provider.
     const isAskedAgain = units.length === 1 && units.every(({ unitId }) => counts.has(unitId));
     const answer = await ask(units);
-    const isKnown = breaker?.hasWorked() === true || (isAskedAgain && turn?.isProbe !== true);
-    const says = verdictOf(answer.rows, units.length, isKnown);
-    const useless =
-      says === 'failed' ? new ProviderError('answer_malformed', firstFailure(answer.rows).message) : null;
-    count(units, counts, useless);
-    if (useless !== null) return { units, error: judged(useless, units.length, turn, breaker) };
-    if (says === 'worked') turn?.worked();
-    else turn?.left();
-    return { units, error: null, answer };
+    return judgedAnswer(answer, units, isAskedAgain, turn, options);
   } catch (error) {
     if (!(error instanceof ProviderError)) {
       turn?.left();
       throw error;
     }
     if (PROVIDER_FAILURES[error.code] === 'unit') count(units, counts, error);
-    return { units, error: judged(error, units.length, turn, breaker) };
+    return { ...NOT_ANSWERED, failed: units, error: judged(error, units.length, turn, breaker) };
   }
+}
+
+/**
+ * Counts an answer, and tells the breaker about it.
+ *
+ * @param isAskedAgain whether it is about one unit that has failed before
+ */
+function judgedAnswer<Unit extends AskedUnit, Value>(
+  answer: AnswerRows<Value>,
+  units: readonly Unit[],
+  isAskedAgain: boolean,
+  turn: Turn | null,
+  { breaker, counts }: AskOptions,
+): Asked<Unit, Value> {
+  if (answer.trouble !== undefined) {
+    const { error, unitIds } = answer.trouble;
+    const answered = units.filter(({ unitId }) => !unitIds.has(unitId));
+    const failed = units.filter(({ unitId }) => unitIds.has(unitId));
+    count(answered, counts, null);
+    return { answered, answer, failed, error: judged(error, failed.length, turn, breaker) };
+  }
+  const isKnown = breaker?.hasWorked() === true || (isAskedAgain && turn?.isProbe !== true);
+  const says = verdictOf(answer.rows, units.length, isKnown);
+  const useless =
+    says === 'failed' ? new ProviderError('answer_malformed', firstFailure(answer.rows).message) : null;
+  count(units, counts, useless);
+  if (useless !== null)
+    return { ...NOT_ANSWERED, failed: units, error: judged(useless, units.length, turn, breaker) };
+  if (says === 'worked') turn?.worked();
+  else turn?.left();
+  return { answered: units, answer, failed: [], error: null };
 }
 
 /** @param why they were in vain; `null` leaves the reason of an earlier request */

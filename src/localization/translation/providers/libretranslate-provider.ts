@@ -9,7 +9,7 @@ import {
   type TranslationRequest,
   type UnitToTranslate,
 } from './provider.ts';
-import { charactersOf, priced, spend, usageOfCharacters, type Usage } from './spending.ts';
+import { charactersOf, isMaybeCharged, priced, spend, usageOfCharacters, type Usage } from './spending.ts';
 
 const ONE_TEXT = { units: 1, characters: 1 };
 
@@ -35,12 +35,20 @@ export function createLibreTranslateProvider(
     const estimate = charactersOf(lines.map(({ unit }) => unit));
     const { spending, signal } = request;
     const { characters } = estimate;
-    const answers = await spend(spending, estimate, prices, count, async (_longest, { sent, settle }) => {
-      const texts = lines.map(({ masked }) => masked.text);
-      const answered = await server.translate(texts, request, { characters, signal, sent });
-      settle(priced(estimate, prices));
-      return answered;
-    });
+    const { answers, trouble } = await spend(
+      spending,
+      estimate,
+      prices,
+      count,
+      async (_longest, { sent, settle }) => {
+        const texts = lines.map(({ masked }) => masked.text);
+        const answered = await server.translate(texts, request, { characters, signal, sent });
+        const isCharged = answered.trouble !== null && isMaybeCharged(answered.trouble);
+        const charged = lines.slice(0, answered.answers.length + (isCharged ? 1 : 0));
+        settle(priced(charactersOf(charged.map(({ unit }) => unit)), prices));
+        return answered;
+      },
+    );
     for (const [index, { unit, masked }] of lines.entries()) {
       const answer = answers[index];
       if (answer === undefined) continue;
@@ -48,7 +56,9 @@ export function createLibreTranslateProvider(
       else if (typeof answer.text === 'string')
         rows.set(unit.unitId, restoredRow(answer.text, masked, style));
     }
-    return { providerRunId: null, rows };
+    if (trouble === null) return { providerRunId: null, rows };
+    const unitIds = new Set(lines.slice(answers.length).map(({ unit }) => unit.unitId));
+    return { providerRunId: null, rows, trouble: { error: trouble, unitIds } };
   };
 
   return {

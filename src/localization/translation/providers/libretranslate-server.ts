@@ -17,15 +17,21 @@ interface Call {
 /** A text, or the failure of this text alone. */
 type Answered = { readonly text: unknown } | { readonly failure: ProviderError };
 
+/** Answers in the order of the texts. */
+interface Answers {
+  readonly answers: readonly Answered[];
+  /** Trouble of the provider with the first text that has no answer; those after it were not sent. `null`: all have one. */
+  readonly trouble: ProviderError | null;
+}
+
 /** A server with the interface of LibreTranslate, and what is known of it. */
 interface LibreServer {
   /**
    * Translates texts: in one request, or each in its own when the server takes no lists.
    *
-   * @returns the answers in their order; fewer than texts when the provider failed after the first ones
    * @throws ProviderError; the reason of the signal
    */
-  translate(texts: readonly string[], languages: LanguagePair, call: Call): Promise<readonly Answered[]>;
+  translate(texts: readonly string[], languages: LanguagePair, call: Call): Promise<Answers>;
   /** Whether a request may have several texts. */
   takesLists(): boolean;
   /** Reads the languages again with the next request: someone may have installed others. */
@@ -90,7 +96,7 @@ export function createLibreServer(options: ProviderHttpOptions): LibreServer {
       const codes = await codesOf(wanted, call);
       if (!withoutLists) {
         const answers = await translateList(texts, codes, call);
-        if (answers !== null) return answers;
+        if (answers !== null) return { answers, trouble: null };
         withoutLists = true;
       }
       const answers: Answered[] = [];
@@ -99,13 +105,12 @@ export function createLibreServer(options: ProviderHttpOptions): LibreServer {
           answers.push({ text: await translateOne(text, codes, { ...call, characters: text.length }) });
         } catch (error) {
           if (!(error instanceof ProviderError)) throw error;
-          if (!isOfProvider(error.code)) answers.push({ failure: error });
-          else if (answers.length === 0) throw error;
-          // What is translated stays. The next request meets the trouble of the server again.
-          else break;
+          // What is translated stays.
+          if (isOfProvider(error.code)) return { answers, trouble: error };
+          answers.push({ failure: error });
         }
       }
-      return answers;
+      return { answers, trouble: null };
     },
   };
 }

@@ -188,6 +188,11 @@ const MAYBE_CHARGED: ReadonlySet<ProviderFailureCode> = new Set([
   'answer_malformed',
 ]);
 
+/** Whether a request that failed in this way may have been carried out, so that it counts with its estimate. */
+export function isMaybeCharged(error: unknown): boolean {
+  return !(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code);
+}
+
 /** Tells the account what happens to a request. */
 interface RequestMeter {
   /** A request leaves; one question may need several. @param isFree whether it costs nothing, whatever becomes of it */
@@ -227,11 +232,10 @@ export async function spend<Answer>(
   try {
     return await send(reservation.longestAnswer, meter);
   } catch (error) {
-    const isMaybeCharged =
-      !isLastFree && (!(error instanceof ProviderError) || MAYBE_CHARGED.has(error.code));
+    const mayCost = !isLastFree && isMaybeCharged(error);
     const isTooLarge = error instanceof ProviderError && error.code === 'answer_too_large';
     const answerTokens = isTooLarge ? reservation.longestAnswer : estimate.answerTokens;
-    used ??= isMaybeCharged ? priced({ ...estimate, answerTokens }, prices) : NO_USAGE;
+    used ??= mayCost ? priced({ ...estimate, answerTokens }, prices) : NO_USAGE;
     throw error;
   } finally {
     const final = requests === 0 ? NO_USAGE : { ...(used ?? priced(estimate, prices)), requests };

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { RequestCounts } from '../../../../src/localization/translation/providers/provider.ts';
 import {
   openProvider,
   requestOf,
@@ -184,6 +185,32 @@ describe('LibreTranslate', () => {
     });
     expect((await translate(provider, requestOf(two))).texts).toEqual(TRANSLATED);
     expect(asked().filter(({ body }) => body.q === 'こんにちは[[1]]')).toHaveLength(1);
+  });
+
+  it.each([
+    ['a wrong key', 403, 'Invalid API key', 'provider_credentials'],
+    ['a wait that is too long', 429, 'Slowdown: 10 per 1 minute', 'provider_throttled'],
+  ])('reports trouble after the first text, and counts what was sent: %s', async (...row) => {
+    const [, status, error, code] = row;
+    const { provider, set, asked } = await against(
+      {
+        translate: (call, response, request) => {
+          if (call.body.q === 'さようなら') sendJson(response, { error }, status, { 'retry-after': '300' });
+          else oneTextOnly(call, response, request);
+        },
+      },
+      { prices: { charactersPerMillion: 1_000_000 } },
+    );
+    const counts = new Map() as RequestCounts;
+    const three = [...two, unit('c', 'はい')];
+    const { texts, codes, outcome } = await translate(provider, requestOf(three, { counts }));
+    expect(texts).toEqual({ a: TRANSLATED.a });
+    expect(codes).toEqual({ b: code, c: code });
+    expect(outcome.failures.every(({ message }) => message.includes(error))).toBe(true);
+    expect(asked().at(-1)?.body.q).toBe('さようなら');
+    expect([...counts]).toEqual([['a', { times: 1, reason: null }]]);
+    expect(outcome.usage).toMatchObject({ requests: 4, cost: 'こんにちは{name}'.length });
+    expect(set.stateOf('mine')?.lastFailure?.code).toBe(code);
   });
 
   it('halves a list that is longer than the server takes, and fails a text alone that is', async () => {
