@@ -104,7 +104,7 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = markerOf(path);
   const isMarked = sizeOf(marker) !== undefined;
-  if (isLost(path) && isMarked) {
+  if (wasThereBefore(path)) {
     const state = sizeOf(path) === undefined ? 'missing' : 'empty';
     throw new DatabaseLostError(
       `${content} ${path} was there before and is ${state} now; restore it from a backup, or delete ${marker} to begin with an empty one`,
@@ -121,6 +121,11 @@ function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
  */
 function markerOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.created`);
+}
+
+/** Whether a database is missing or empty that was there before. @throws the file system error */
+export function wasThereBefore(path: string): boolean {
+  return isLost(path) && sizeOf(markerOf(path)) !== undefined;
 }
 
 /**

@@ -342,6 +342,18 @@ describe('slipway restore', () => {
     });
   });
 
+  it('fails when a database is lost that this backup is too old for', async () => {
+    const world = await backupWorld(200);
+    await rm(world.path('memory'));
+    const from = join(world.folder, (await world.backUp()).name ?? '');
+    await writeFile(join(world.data, '.memory.db.created'), '');
+    expect(await restore(['--from', from, '--data', world.data])).toMatchObject({
+      code: 1,
+      out: expect.not.stringContaining('memory') as unknown,
+      err: expect.stringContaining('memory is lost') as unknown,
+    });
+  });
+
   it('refuses while a daemon holds the data folder', async () => {
     const { data, options } = await backedUp();
     const lock = acquireDataLock(data, new Date());

@@ -14,6 +14,7 @@ import type { CallerOf } from '../../../platform/threads/caller.ts';
 import type { RestoreOptions } from './restore-options.ts';
 import { copyFile, linkSync, renameSync, rm } from '../../../platform/files/file-changes.ts';
 import { keepAside } from '../../../engine/database/keep-aside.ts';
+import { wasThereBefore } from '../../../engine/database/work-file.ts';
 
 /** A restore that is refused; the message says why and what to do. */
 class RestoreError extends Error {
@@ -50,6 +51,8 @@ export interface Restored {
   readonly left: readonly string[];
   /** Names of the databases that nobody had used yet when the backup was made. */
   readonly neverUsed: readonly string[];
+  /** Those of them that were used later and are lost now. */
+  readonly lost: readonly string[];
 }
 
 /**
@@ -84,7 +87,9 @@ export async function restoreBackup(
       tools.failpoints.hit('restore:placed');
     }
     await fsyncDirectory(data);
-    return { restored, left, neverUsed: databases.length === 0 ? manifest.missing : [] };
+    const neverUsed = databases.length === 0 ? manifest.missing : [];
+    const lost = neverUsed.filter((name) => wasThereBefore(join(data, `${name}.db`)));
+    return { restored, left, neverUsed: neverUsed.filter((name) => !lost.includes(name)), lost };
   } finally {
     for (const { path } of staged) await rm(path, { force: true });
     lock.release();

@@ -19,7 +19,8 @@ export const RESTORE_USAGE = `Usage: slipway restore --from FOLDER --data DIR [-
 Puts the databases of a backup into the data folder of a daemon that does not run. Checks the
 backup first, and changes nothing when a file of it is damaged. The files that are replaced stay beside the new ones.
 Without --database and --all it restores the databases that are missing or damaged, and leaves sound ones as they are.
-Ends with 0 when all is restored, 1 when nothing was changed or the restore must be run again, 2 for wrong arguments.
+Ends with 0 when all is restored, 1 when nothing was changed, the restore must be run again or a lost database has no copy
+in this backup, 2 for wrong arguments.
 
   --from FOLDER    the folder of one backup, as backup-2026-03-01T03-00-00.000Z in backup.folder
   --data DIR       data.dir of the daemon

@@ -48,7 +48,12 @@ export async function runRestore(
       failpoints: noFailpoints,
     });
     io.stdout.write(describe(outcome));
-    return EXITS.ok;
+    for (const name of outcome.lost) {
+      io.stderr.write(
+        `slipway restore: ${name} is lost, and nobody had used it yet when this backup was made; use a newer backup\n`,
+      );
+    }
+    return outcome.lost.length === 0 ? EXITS.ok : EXITS.failed;
   } catch (error) {
     const reason = error instanceof DataLockHeldError ? heldText(data, error) : messageOf(error);
     io.stderr.write(`slipway restore: ${reason}\n`);
