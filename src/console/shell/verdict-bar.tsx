@@ -97,7 +97,7 @@ function Renewal() {
   const app = useApp();
   const expiresAt = verdictState(app).value?.health.attestation?.expires_at;
   if (expiresAt === undefined) return null;
-  return <span class="muted">{`attested for ${duration(expiresAt - app.now())}`}</span>;
+  return <span class="muted">{`attestation expires in ${duration(expiresAt - app.now())}`}</span>;
 }
 
 const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);

@@ -17,7 +17,7 @@ describe.skipIf(!hasTool('chromium'))('the frame of the console', () => {
     for (const view of ['overview', 'releases', 'schedules', 'settings']) {
       await page.goto(`${system.consoleUrl}#/${view}`);
       const bar = page.locator('.verdict-bar');
-      await bar.getByRole('link', { name: /Official served r90_one attested for/ }).waitFor();
+      await bar.getByRole('link', { name: /Official served r90_one attestation expires in/ }).waitFor();
       await bar.getByRole('link', { name: 'Localized no release' }).waitFor();
     }
   });
