@@ -112,7 +112,7 @@ function Label({ form: { fixed }, field: { label, path, required } }: FieldProps
   return (
     <>
       {label}
-      {required && !fixed.has(path) ? <span class="needed"> needed</span> : null}
+      {required && !fixed.has(path) ? <span class="needed"> required</span> : null}
     </>
   );
 }

@@ -154,7 +154,7 @@ export function readFields(
     if (found.value !== undefined) body[field.name] = found.value;
     else if (isCleared(field, values, unchanged)) body[field.clearedBy ?? ''] = true;
     else if (field.required && found.problems.length === 0) {
-      problems.push({ path: field.path, message: 'is needed' });
+      problems.push({ path: field.path, message: 'is required' });
     }
   }
   return { body, problems };

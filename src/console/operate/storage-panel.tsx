@@ -87,7 +87,7 @@ export function ScrubPanel(): JSX.Element {
             </div>
             <p class="muted">
               {scrub.completed_at === null ? (
-                'The first pass runs.'
+                'The first pass is running.'
               ) : (
                 <>
                   The last pass ended <Time at={scrub.completed_at} />. Files added later were not included.

@@ -124,7 +124,7 @@ function BlockerRow({ blocker, byState }: { blocker: Blocker; byState: ByState }
       {isLeftOut(blocker) ? <Badge tone="warn">Left out</Badge> : <Badge tone="bad">Blocks</Badge>}{' '}
       <strong>{ofUnits === undefined ? words(code) : number}</strong> <Prose text={ofUnits ?? message} />
       {all === null ? '' : `; the others are on hold, or in files or tasks that are not published`}{' '}
-      {address && <a href={address}>Show them</a>}
+      {address && <a href={address}>{(all ?? units) === 1 ? 'Show it' : 'Show them'}</a>}
     </li>
   );
 }

@@ -187,7 +187,7 @@ describe.skipIf(!hasTool('chromium'))('a form of the console', () => {
     const { page } = opened;
     const dialog = await openForm(opened, system.consoleUrl, 'translation-glossary-add');
     await dialog.getByLabel(/^Source term/).fill(HOSTILE);
-    await dialog.getByLabel(/^Translation needed/).fill('x'.repeat(10_000));
+    await dialog.getByLabel(/^Translation required/).fill('x'.repeat(10_000));
     await dialog.getByRole('combobox', { name: /^From language/ }).fill('ja');
     await dialog.getByRole('combobox', { name: /^To language/ }).fill('zh-Hans');
     await dialog.getByRole('button', { name: 'Add a term' }).click();

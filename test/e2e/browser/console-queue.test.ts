@@ -133,6 +133,20 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
     expect(after.map(({ translation }) => translation?.target_text)).toEqual(['甲', '甲']);
   });
 
+  it('names one unit that waits for a person as one', async () => {
+    const { page } = await open('#/publish');
+    await page.route('**/admin/translation/status*', async (route) => {
+      const response = await route.fetch();
+      const status = (await response.json()) as { readonly coverage: { readonly by_state: object } };
+      const byState = { ...status.coverage.by_state, stale: 1 };
+      const json = { ...status, coverage: { ...status.coverage, by_state: byState } };
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`${shared().url}#/translate`);
+    const row = page.getByRole('listitem').filter({ hasText: '1 unit has a changed source' });
+    await row.getByRole('link', { name: 'Show it', exact: true }).waitFor();
+  });
+
   it('leads from each blocker to a list that has its units', async () => {
     const world = shared();
     const { publish_blockers: blockers } = await world.read('translation.status');
@@ -143,7 +157,7 @@ describe.skipIf(!hasTool('chromium'))('the queue of translation tasks', () => {
       const { page } = await open(address);
       const links = page
         .getByRole('region', { name: 'Blockers' })
-        .getByRole('link', { name: 'Show them', exact: true });
+        .getByRole('link', { name: /^Show (?:it|them)$/ });
       await links.first().waitFor();
       const found = await Promise.all(
         (await links.all()).map(async (link) => await link.getAttribute('href')),

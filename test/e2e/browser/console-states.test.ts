@@ -112,7 +112,7 @@ describe.skipIf(!hasTool('chromium'))('the console reports a problem', () => {
     await page.goto(`${system.consoleUrl}#/reports`);
     await page.getByLabel('Report', { exact: true }).selectOption('translation.memory.query');
     await page.getByRole('button', { name: 'Show' }).click();
-    await page.getByText('is needed', { exact: true }).waitFor();
+    await page.getByText('is required', { exact: true }).waitFor();
     await system.daemon.kill();
     await page.getByLabel(/^Source text/).fill('先生');
     await page.getByRole('button', { name: 'Show' }).click();

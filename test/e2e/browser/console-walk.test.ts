@@ -140,7 +140,7 @@ const FORMS: Readonly<Record<string, (page: Page, world: ConsoleWorld) => Promis
     await showPage(page, world, '#/actions');
     await page.getByRole('button', { name: 'Run … translation-glossary-add', exact: true }).click();
     await page.getByRole('button', { name: 'Add a term' }).click();
-    await page.getByText('is needed').first().waitFor();
+    await page.getByText('is required').first().waitFor();
   },
   'the question before an action that destroys': async (page, world) => {
     await showPage(page, world, '#/schedules');

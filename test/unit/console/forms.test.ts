@@ -337,7 +337,7 @@ describe('the model of a form', () => {
       { path: 'max_tasks', message: 'must be at least 1' },
     ]);
     expect(readFields(formOf('task-cancel'), { task_id: '' }).problems).toEqual([
-      { path: 'task_id', message: 'is needed' },
+      { path: 'task_id', message: 'is required' },
     ]);
     expect(
       readFields(formOf('translation-glossary-update'), { term_id: 't', 'source.source_ref': 'x' }).problems,

@@ -111,7 +111,7 @@ function Waiting({
   return (
     <li>
       <Badge tone={tone}>{counted(units, one, many)}</Badge> <span class="muted">{beside}</span>{' '}
-      {href === undefined ? null : <a href={href}>Show them</a>}
+      {href === undefined ? null : <a href={href}>{units === 1 ? 'Show it' : 'Show them'}</a>}
       {children === undefined ? null : <ul>{children}</ul>}
     </li>
   );

@@ -162,8 +162,8 @@ function ChosenTask({
   // All files of another status are another list.
   if (files !== null) return <WaitingList files={files} key={chosen === ALL ? `${ALL} ${status}` : chosen} />;
   return (
-    <EmptyState title={chosen === '' ? 'No task is chosen' : 'Loading the task …'}>
-      Its units that wait for a review are shown here, each with what it was before.
+    <EmptyState title={chosen === '' ? 'No task selected' : 'Loading the task …'}>
+      {chosen === '' ? 'Select one to review its units beside their previous translations.' : null}
     </EmptyState>
   );
 }
@@ -193,7 +193,8 @@ function TaskList({
     return (
       <>
         <EmptyState title="No task to review here">
-          Translators hand tasks in when every unit has a target. Choose another status to see other tasks.
+          Translators submit a task when all its units have a target. Choose another status to see other
+          tasks.
         </EmptyState>
         {waits}
       </>

@@ -9,7 +9,7 @@ import type { ComponentSample } from './sample.ts';
 const FIELDS = fieldsOf({
   required: ['name'],
   properties: {
-    name: { type: 'string', title: 'Name', description: 'A text that is needed.' },
+    name: { type: 'string', title: 'Name', description: 'A text that is required.' },
     release: { type: 'string', title: 'Release', description: 'An id that exists, or any other.' },
     channel: { enum: ['official', 'localized'], title: 'Channel' },
     every_seconds: { type: 'integer', 'x-kind': 'interval', title: 'Repeat' },
@@ -37,7 +37,7 @@ function Body(): JSX.Element {
   const form: Form = {
     id: 'sample',
     values,
-    problems: [{ path: 'name', message: 'is needed' }],
+    problems: [{ path: 'name', message: 'is required' }],
     fixed: new Set(),
     onChange: (path, value) => setValues((before) => ({ ...before, [path]: value })),
     sourceOf: ({ name }) => (name === 'release' ? RELEASES : null),
