@@ -309,6 +309,14 @@ describe('actions', () => {
     expect(await run(['run', 'sync', '--wait', '--wait-timeout', '0'])).toMatchObject({ code: 6, out: '' });
   });
 
+  it('wait for the tasks that a schedule starts', async () => {
+    const { run, daemon } = await ctlService();
+    daemon.setAnswer('/v1/control/schedule-run', { status: 202, body: exampleOf(AcceptedAnswer) });
+    daemon.setReport('task.status', endedTask('succeeded', { task_ids: ['T8', 'T9'] }));
+    expect((await run(['run', 'schedule-run', 'id=configured:backup', '--wait'])).code).toBe(0);
+    expect(daemon.requests.filter((request) => /task_id=T[89]/.test(request))).toHaveLength(2);
+  });
+
   it('take a body from --body and from standard input, without changing its numbers', async () => {
     const { run, daemon } = await ctlService();
     daemon.setAnswer('/v1/control/release-cleanup', { status: 202, body: exampleOf(AcceptedAnswer) });

@@ -10,7 +10,7 @@ import { textOption } from '../ctl-options.ts';
 import { viewOf } from '../output/view.ts';
 import { printAnswer, printValue } from '../output/print-answer.ts';
 import { outcomeOf, renderAccepted, renderTask } from '../report-views.ts';
-import { showTask, watchTask } from '../task-watch.ts';
+import { showTask, watchTask, type SeenTask } from '../task-watch.ts';
 import { confirm } from './confirm.ts';
 import { describeEffect } from './effects.ts';
 
@@ -47,7 +47,17 @@ export async function startAction(
     await printAnswer(context, accepted.answer, AcceptedAnswer.schema, { render: renderAccepted });
     return CTL_EXITS.ok;
   }
-  return await showTask(context, await watchTask(context, accepted.taskId));
+  const seen = await watchTask(context, accepted.taskId);
+  return action === 'schedule-run' ? await showStarted(context, seen) : await showTask(context, seen);
+}
+
+/** Waits for the tasks that a schedule has started: they do the work. @returns the exit code of the first that did not succeed */
+async function showStarted(context: CtlContext, seen: SeenTask): Promise<CtlExit> {
+  const started = (seen.task.result?.['task_ids'] ?? []) as readonly string[];
+  if (started.length === 0) return await showTask(context, seen);
+  const exits: CtlExit[] = [];
+  for (const taskId of started) exits.push(await showTask(context, await watchTask(context, taskId)));
+  return exits.find((exit) => exit !== CTL_EXITS.ok) ?? CTL_EXITS.ok;
 }
 
 async function confirmAction(
