@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../domain/is-record.ts';
 import { Component, createRef, type JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
 import { triedBody } from '../../domain/release/tried-body.ts';
 import { type ApiFailure, failureOf } from '../api/api-client.ts';
@@ -31,7 +32,7 @@ import { argsOf, canTry, trialOf } from './dry-run.ts';
 import { firstBody, reportedValues } from './first-values.ts';
 import { optionSource, optionText } from './option-sources.ts';
 import { postAction } from './post-action.ts';
-import { TermImpact } from './term-impact.tsx';
+import type { TermImpact } from './term-impact.tsx';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -326,7 +327,7 @@ export class ActionDialog extends Component<DialogProps, DialogState> {
           optionText: (field, option) => optionText(app, field, option),
         }}
         layout={this.shownLayout()}
-        impact={<TermImpact action={request.action} values={values} about={request.about} />}
+        impact={<LateImpact action={request.action} values={values} about={request.about} />}
         failure={failure}
         json={json}
         submitLabel={
@@ -370,4 +371,16 @@ function parsedBody(text: string): Body | null {
 function idOf(body: Body): string {
   const id = IDS.map((name) => body[name]).find((value) => typeof value === 'string');
   return typeof id === 'string' ? id : '';
+}
+
+/** The impact of a change of a term, in a file that only such forms load. */
+function LateImpact(props: Parameters<typeof TermImpact>[0]): JSX.Element | null {
+  const [Impact, setImpact] = useState<typeof TermImpact | null>(null);
+  const isWanted = props.action.startsWith('translation-glossary-');
+  useEffect(() => {
+    if (!isWanted) return;
+    // Without its file the form works all the same.
+    void import('./term-impact.tsx').then((file) => setImpact(() => file.TermImpact)).catch(() => undefined);
+  }, [isWanted]);
+  return Impact === null ? null : <Impact {...props} />;
 }

@@ -43,7 +43,8 @@ export function TermImpact({
   readonly about: string | undefined;
 }): JSX.Element | null {
   const app = useApp();
-  const asks = hasTerms(action, values) ? ASKS[action] : undefined;
+  const isUnfinished = action === 'translation-glossary-add' && !hasTerms(values);
+  const asks = isUnfinished ? undefined : ASKS[action];
   const { value, failure } = useAnswer(
     asks === undefined ? null : JSON.stringify([action, wordsOf(values), about]),
     async (signal) => await readImpact(app, { values, about, isKept: asks === 'has' }, signal),
@@ -59,12 +60,9 @@ export function TermImpact({
   );
 }
 
-/** Whether both terms are known; an action that gets none of them is about a stored term. */
-function hasTerms(action: string, values: Values): boolean {
-  const untyped = action === 'translation-glossary-add' ? '' : undefined;
-  return (['source_term', 'recommended_translation'] as const).every(
-    (name) => (textOf(values, name) ?? untyped)?.trim() !== '',
-  );
+function hasTerms(values: Values): boolean {
+  const names = ['source_term', 'recommended_translation'];
+  return names.every((name) => (textOf(values, name) ?? '').trim() !== '');
 }
 
 function impactText({ units, files, proofread }: Impact, asks: 'has' | 'lacks'): string {
@@ -74,7 +72,7 @@ function impactText({ units, files, proofread }: Impact, asks: 'has' | 'lacks'):
       ? 'No stored translation has this wording.'
       : `${ofUnits} in ${counted(files, 'file')} ${units === 1 ? 'has' : 'have'} this wording. They are judged again, and blocked.`;
   }
-  if (units === 0) return 'Every stored translation of a line with this term already uses this translation.';
+  if (units === 0) return 'Every stored translation of a line with this term already uses it.';
   const blocked =
     proofread === 0
       ? 'None of these files was proofread, so they get a warning.'

@@ -47,8 +47,8 @@ export function LoginView({
       <img src="icon.svg" alt="" width={56} height={56} />
       <h1>Slipway</h1>
       <p>
-        Enter an access token of this server. <code>make run</code> prints the path of the file that contains
-        it; otherwise, its operator gives you one.
+        Enter an access token of this server. <code>make run</code> prints the path of its file; otherwise,
+        ask the operator.
       </p>
       <form
         onSubmit={(event) => {
@@ -74,13 +74,13 @@ export function LoginView({
         </p>
         <div class="field switch">
           <input id="keep" type="checkbox" onChange={(event) => setKept(event.currentTarget.checked)} />
-          <label for="keep">Stay signed in when I reload this tab</label>
+          <label for="keep">Stay signed in after a reload</label>
         </div>
         <button type="submit" class="primary" disabled={isBusy}>
           {isBusy ? 'Checking the token …' : 'Open the console'}
         </button>
       </form>
-      <p class="muted">The token stays in this tab. The page sends it only to this server, in a header.</p>
+      <p class="muted">The token stays in this tab; only this server gets it.</p>
     </main>
   );
 }

@@ -96,7 +96,7 @@ describe.skipIf(!hasTool('chromium'))('the token of the console', () => {
     const { page } = await openConsoleSystem(system.consoleUrl);
     await page.reload();
     await page.getByLabel('Access token').fill(CONSOLE_TOKEN);
-    await page.getByLabel('Stay signed in when I reload this tab').check();
+    await page.getByLabel('Stay signed in after a reload').check();
     await page.keyboard.press('Enter');
     await page.locator('.verdict-bar .verdict').first().waitFor();
     await page.reload();
