@@ -167,7 +167,10 @@ describe('the dependency rule', () => {
         ] as const,
     );
     const loaded = code.flatMap(([from, text]) =>
-      [...text.matchAll(/(?<!['-])\b(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, to = '']) => ({ from, to })),
+      [...text.matchAll(/(?<!['-])\b(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, to = '']) => ({
+        from,
+        to,
+      })),
     );
     expect(loaded.length).toBeGreaterThan(50);
     const libraries = new Set(['preact', 'preact/hooks', '@preact/signals']);
