@@ -21,7 +21,8 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
 /** Reaches a control with Tab, and presses a key on it. */
 export async function pressOn(page: Page, target: Locator, key = 'Enter'): Promise<void> {
   await tabTo(page, target);
-  await page.keyboard.press(key);
+  // A page that reads its data again meanwhile may have drawn the control anew.
+  await target.press(key);
 }
 
 /** Reaches a field with Tab, and types a text in the place of what it has; into a list of choices, the beginning of one. */
