@@ -2,7 +2,6 @@
 
 import { isRecord } from '../../domain/is-record.ts';
 import { Component, createRef, type JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { ConsoleAction, ConsoleContract } from '../../contract/console/console-contract.ts';
 import { triedBody } from '../../domain/release/tried-body.ts';
 import { type ApiFailure, failureOf } from '../api/api-client.ts';
@@ -32,6 +31,7 @@ import { argsOf, canTry, trialOf } from './dry-run.ts';
 import { firstBody, reportedValues } from './first-values.ts';
 import { optionSource, optionText } from './option-sources.ts';
 import { postAction } from './post-action.ts';
+import { useLate } from '../components/use-late.ts';
 import type { TermImpact } from './term-impact.tsx';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -375,12 +375,7 @@ function idOf(body: Body): string {
 
 /** The impact of a change of a term, in a file that only such forms load. */
 function LateImpact(props: Parameters<typeof TermImpact>[0]): JSX.Element | null {
-  const [Impact, setImpact] = useState<typeof TermImpact | null>(null);
   const isWanted = props.action.startsWith('translation-glossary-');
-  useEffect(() => {
-    if (!isWanted) return;
-    // Without its file the form works all the same.
-    void import('./term-impact.tsx').then((file) => setImpact(() => file.TermImpact)).catch(() => undefined);
-  }, [isWanted]);
+  const Impact = useLate(isWanted, async () => (await import('./term-impact.tsx')).TermImpact);
   return Impact === null ? null : <Impact {...props} />;
 }

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button, LogOutButton } from '../components/controls.tsx';
+import { useLate } from '../components/use-late.ts';
 import { useApp } from '../state/app.ts';
 import { channelWords, type ChannelWords } from '../state/service-states.ts';
 import { currentVerdict, verdictState } from '../state/verdict.ts';
 import { duration, words } from '../text/format.ts';
 import { hasDrafts } from '../translate/editor/draft/draft-prefix.ts';
-import type { UnsavedNote } from '../translate/editor/draft/save-state.tsx';
 
 const SIGNS = { ok: '✓', warn: '!', bad: '✕', idle: '–', unknown: '?' } as const;
 
@@ -104,21 +104,17 @@ const WRITING: ReadonlySet<string> = new Set(['translate-task', 'review']);
 
 function UnsavedTexts() {
   const { view } = useApp().route;
-  const [Note, setNote] = useState<typeof UnsavedNote | null>(null);
   const [isKept, setKept] = useState(() => hasDrafts(() => localStorage));
-  const isWanted = Note === null && (isKept || WRITING.has(view));
   useEffect(() => {
     // Another tab has kept one, which this one sends when that tab ends.
     const look = (): void => setKept(hasDrafts(() => localStorage));
     addEventListener('storage', look);
     return () => removeEventListener('storage', look);
   }, []);
-  useEffect(() => {
-    if (!isWanted) return;
-    // Without its file the texts stay in the browser, and the editor also loads it.
-    void import('../translate/editor/draft/save-state.tsx')
-      .then((file) => setNote(() => file.UnsavedNote))
-      .catch(() => undefined);
-  }, [isWanted]);
+  // Without its file the texts stay in the browser, and the editor also loads it.
+  const Note = useLate(
+    isKept || WRITING.has(view),
+    async () => (await import('../translate/editor/draft/save-state.tsx')).UnsavedNote,
+  );
   return Note === null ? null : <Note />;
 }

@@ -103,7 +103,6 @@ export function createWorkFile<T extends { close(): void }>(options: WorkFileOpt
 
 function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
   const marker = markerOf(path);
-  const isMarked = sizeOf(marker) !== undefined;
   if (wasThereBefore(path)) {
     const state = sizeOf(path) === undefined ? 'missing' : 'empty';
     throw new DatabaseLostError(
@@ -111,7 +110,7 @@ function openMarked<T>({ path, content, open }: WorkFileOptions<T>): T {
     );
   }
   const value = open(path);
-  if (!isMarked) writeFileSync(marker, '', { mode: 0o600 });
+  if (sizeOf(marker) === undefined) writeFileSync(marker, '', { mode: 0o600 });
   return value;
 }
 
