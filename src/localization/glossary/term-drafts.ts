@@ -19,7 +19,7 @@ export interface TermDraft {
 /** Terms that a program suggests for the main Glossary. */
 export interface TermDrafts {
   /**
-   * The folded forms of all terms of a pair of languages, in every state: a term that was rejected is known, too.
+   * The folded forms of all terms of a pair of languages, in every state, also of rejected terms.
    *
    * @throws ServiceError `backend_unavailable`; the signal's reason
    */

@@ -69,7 +69,7 @@ interface SearchOptions {
 const SEARCH_MS = 1000;
 /** Units that one call looks at, so that other calls of the threads do not wait for long. */
 const STEP_UNITS = 20_000;
-/** The same where targets are read, too. */
+/** The same for a search that also reads targets. */
 const STEP_TARGETS = 4000;
 /** Most searches for one answer: each begins again because the index changed during the one before. */
 const MAX_RUNS = 3;
@@ -162,7 +162,7 @@ interface Found {
   readonly units: readonly NamedPlace[];
   /** Where a search begins that finds the unit first, or its group. */
   readonly places: readonly number[];
-  /** Units of groups that have others, too. */
+  /** Units of groups that have more units than these. */
   readonly cut: ReadonlySet<string>;
   readonly next: number | null;
 }

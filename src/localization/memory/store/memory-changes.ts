@@ -36,7 +36,7 @@ export interface ReviseRequest extends ReviewNote {
   readonly target_text: string;
   /** The id of the new record. */
   readonly revised_id: string;
-  /** Another trusted record that the new one replaces, too. */
+  /** Another trusted record that the new one also replaces. */
   readonly supersede_record_id: string | null;
   readonly force: boolean;
 }

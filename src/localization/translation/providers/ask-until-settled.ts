@@ -199,7 +199,7 @@ async function askBatch<Unit extends AskedUnit, Value>(
 }
 
 /**
- * Counts an answer, and tells the breaker about it.
+ * Counts an answer and reports it to the breaker.
  *
  * @param isAskedAgain whether it is about one unit that has failed before
  */

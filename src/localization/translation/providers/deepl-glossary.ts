@@ -147,7 +147,7 @@ async function glossariesOf(
 /**
  * Whether an account has no room for another glossary; a free one has room for one. Other trouble is no reason to delete a glossary.
  *
- * Source: DeepL answers 456 with "Too many glossaries", as users of its free accounts report. Used up characters are 456, too.
+ * Source: DeepL answers 456 with "Too many glossaries", as users of its free accounts report. It also answers 456 when the characters are used up.
  */
 function isFull(answer: BoundedAnswer): boolean {
   if (answer.status < 400) return false;

@@ -18,7 +18,7 @@ import { mergeConstraints } from '../worker/write-requests.ts';
 import type { QualitySettings } from './quality-settings.ts';
 import type { ReferenceText } from './read-reference-set.ts';
 
-/** A part of a set that is asked for together: texts of one file, in their order. */
+/** A batch of a set: texts of one file, in order. */
 export interface Portion {
   readonly destination: string;
   readonly units: readonly UnitToTranslate[];
@@ -94,7 +94,7 @@ const MOST_TROUBLES = 3;
  * trouble of the provider itself, the other texts have its failure.
  *
  * @param run.terms absent where no Glossary is to be followed
- * @param progress is told how many texts are done
+ * @param progress gets the number of texts that are done
  * @throws the reason of the signal
  */
 export async function askVariant(

@@ -45,7 +45,7 @@ export interface ScannedUnits {
   /** Units of the release. */
   readonly total: number;
   readonly found: readonly FoundUnit[];
-  /** The place at which the search goes on; `null` at the end. */
+  /** Where the search continues; `null` at the end. */
   readonly next: number | null;
 }
 

@@ -26,7 +26,7 @@ interface CountRequest {
 /** A part of a count: a task may be in several ones. */
 export interface CountedUnits {
   readonly units: UnitsOfTasks;
-  /** The row at which the count goes on; `null` at the end. */
+  /** The row where the count continues; `null` at the end. */
   readonly next: number | null;
 }
 
